@@ -1,0 +1,207 @@
+# ring_demo - `make` needs a C compiler and GNU make, nothing else. `make help` lists the rest.
+#
+# Settings, on the command line or from the environment:
+#   CUDA=auto|0|1     use nvcc where it is found (the default), never, or fail without it
+#   NVCC=, CUDA_HOME= where nvcc is; otherwise the PATH and /usr/local/cuda are searched
+#   CUDA_ARCHS="90"   GPU architectures; otherwise all that nvcc knows, one per family
+#   CUDAHOSTCXX=g++-12  the C++ compiler behind nvcc, where the usual one is too new for it
+#   NCCL=0, NCCL_HOME=  do not look for NCCL's header, or look there
+#   CC= CPPFLAGS= CFLAGS= LDFLAGS= NVCCFLAGS=   yours, after ours
+#   WERROR=1          warnings are errors       V=1   show whole commands
+#   BUILD=build       folder of all that is made; another one holds its own ring_demo
+#   PREFIX=/usr/local, DESTDIR=    for install and uninstall
+
+BUILD  ?= build
+CUDA   ?= auto
+PREFIX ?= /usr/local
+
+# CC has a built-in value in make; only somebody's own choice counts.
+ifeq ($(origin CC),default)
+  CC :=
+endif
+
+.DEFAULT_GOAL := all
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.PHONY: all help demo compile test sanitize install uninstall clean
+MAKEFLAGS += --no-builtin-rules
+ifneq ($(V),1)
+.SILENT:
+endif
+
+# ---- what this machine has --------------------------------------------------------------------
+# .configure answers in config.mk: CC, NVCC, CUDA_*, NCCL_*, CHECK_*. It asks again when a setting
+# changed; what it prints is what must stop the build. KEEP: a plain `make install`, perhaps by
+# another user with another PATH, installs what was built.
+
+quote = '$(subst ','\'',$(1))'
+settings := CC CPPFLAGS CFLAGS LDFLAGS WERROR \
+            CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NCCL NCCL_HOME
+
+ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
+  asked := $(strip $(foreach name,$(settings),$(filter command,$(origin $(name)))))
+  KEEP := $(if $(asked)$(filter-out install,$(MAKECMDGOALS)),,$(MAKECMDGOALS))
+  problem := $(shell mkdir -p $(BUILD) && \
+      $(foreach name,$(settings) BUILD KEEP,$(name)=$(call quote,$($(name)))) sh .configure)
+  ifneq ($(problem),)
+    $(error $(problem))
+  endif
+  include $(BUILD)/config.mk
+  -include $(BUILD)/config.check.mk
+endif
+
+# ---- what there is to build -------------------------------------------------------------------
+
+ifeq ($(BUILD),build)
+  PROGRAM := ./ring_demo
+else
+  PROGRAM := $(BUILD)/ring_demo
+endif
+CHECK_STATE := $(if $(CHECK_VERSION),found $(CHECK_VERSION),not found (`make test` installs it))
+TEST_ALL  := $(BUILD)/test_all
+TEST_CUDA := $(if $(CUDA_VERSION),$(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/test_cuda.c)))
+
+objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
+
+cuda_c  := $(wildcard common/device_cuda*.c)
+modules := $(filter-out $(cuda_c) ring/ring_demo.c,$(wildcard common/*.c ring/*.c overlap/*.c))
+ifneq ($(CUDA_VERSION),)
+  modules += $(cuda_c) $(wildcard common/kernels.cu)
+endif
+modules := $(call objects,$(modules))
+main    := $(call objects,ring/ring_demo.c)
+
+cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/device_contract.c))
+tests      := $(call objects,$(filter-out tests/test_cuda.c,$(wildcard tests/*.c)))
+
+# Loops over every element, and the proofs: worth more of the compiler's time.
+hot := $(call objects,$(wildcard common/loops*.c common/device_host*.c ring/check*.c ring/order*.c \
+                                 ring/contents*.c ring/verify*.c))
+
+# ---- how --------------------------------------------------------------------------------------
+# -ffp-contract=off and its sisters for nvcc: the same bits from every compiler (common/arith.h).
+
+OPTIMIZE := -O2
+$(hot): OPTIMIZE := -O3
+extra :=
+
+our_cppflags = -I. -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 $(extra) -MMD -MP
+our_cflags   = -std=c11 $(OPTIMIZE) -g -ffp-contract=off -Wall -Wextra -Wpedantic \
+               $(if $(filter 1,$(WERROR)),-Werror)
+
+# nvcc's objects are linked by the C compiler, without the C++ library: no guarded statics.
+our_nvccflags = -I. -std=c++17 -O3 -fmad=false -ftz=false -Wno-deprecated-gpu-targets \
+                -Xcompiler -fno-threadsafe-statics,-ffp-contract=off \
+                -Xcompiler -Wall,-Wextra,-Wno-unused-function \
+                $(if $(filter 1,$(WERROR)),-Werror all-warnings) \
+                $(if $(CUDAHOSTCXX),-ccbin $(CUDAHOSTCXX)) $(CUDA_GENCODE) --threads 0 -MMD -MP
+
+# Who may know what was found: device.c has the table of backends, built.c tells about the rest.
+ifneq ($(CUDA_VERSION),)
+  $(BUILD)/common/device.o: extra := -DHAVE_CUDA
+  $(call objects,$(cuda_c)) $(cuda_tests): extra := $(CUDA_INCLUDE)
+endif
+$(BUILD)/common/built.o: extra := $(if $(CUDA_VERSION),-DHAVE_NVCC) \
+    $(if $(NCCL_VERSION),-DHAVE_NCCL) \
+    -DCUDA_DETAIL=$(call quote,"$(CUDA_DETAIL)") -DNCCL_DETAIL=$(call quote,"$(NCCL_DETAIL)")
+
+$(tests) $(cuda_tests): extra += $(CHECK_CFLAGS)
+
+# ---- the binaries -----------------------------------------------------------------------------
+
+all: $(PROGRAM)
+	$(info $(CUDA_LINE))$(info $(NCCL_LINE))$(info Check: $(CHECK_STATE)):
+
+$(PROGRAM): $(main) $(modules)
+	@echo "  link  $@"
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CUDA_LIBS) -lm
+
+$(TEST_ALL): $(tests) $(modules)
+	@echo "  link  $@"
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CHECK_LIBS) $(CUDA_LIBS) -lm
+
+$(BUILD)/test_cuda: $(cuda_tests) $(modules)
+	@echo "  link  $@"
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CHECK_LIBS) $(CUDA_LIBS) -lm
+
+# config.mk is new when a setting or a compiler is: then everything is.
+$(BUILD)/%.o: %.c Makefile $(BUILD)/config.mk
+	@echo "  cc    $<"
+	mkdir -p $(@D)
+	$(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/%.o: %.cu Makefile $(BUILD)/config.mk
+	@echo "  nvcc  $<"
+	mkdir -p $(@D)
+	$(NVCC) $(our_nvccflags) $(NVCCFLAGS) -c $< -o $@
+
+-include $(patsubst %.o,%.d,$(sort $(main) $(modules) $(tests) $(cuda_tests)))
+
+# ---- to use it --------------------------------------------------------------------------------
+
+help:
+	sed -n '/^# ring_demo/,/^$$/s/^# \{0,1\}//p' Makefile
+	echo 'make            ./ring_demo, for the GPUs of this machine where nvcc is found'
+	echo 'make demo       one all-reduce on four ranks, explained'
+	echo 'make test       every test; installs the library Check where it is missing'
+	echo 'make sanitize   the tests under the address and undefined-behaviour sanitizers and valgrind'
+	echo 'make compile    the test programs too, but run nothing'
+	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
+
+demo: $(PROGRAM)
+	$(PROGRAM) --gpus 4 --trace
+
+docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
+
+install: all
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(docdir)'
+	install -m 755 $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/ring_demo'
+	install -m 644 $(wildcard README.md LICENSE) '$(docdir)'
+	cp -R $(wildcard docs) '$(docdir)'
+	echo 'installed $(DESTDIR)$(PREFIX)/bin/ring_demo and $(docdir)'
+
+uninstall:
+	rm -f '$(DESTDIR)$(PREFIX)/bin/ring_demo'
+	rm -rf '$(docdir)'
+
+clean:
+	rm -rf $(BUILD) $(PROGRAM)
+
+# ---- to test it -------------------------------------------------------------------------------
+# Check gives a test 4 seconds, too few for a slow machine. test_all never touches CUDA, because
+# its tests run in forked children; test_cuda is the one that does. The scripts find the binary as
+# RING_DEMO.
+
+ifeq ($(CHECK_VERSION),)
+
+.NOTPARALLEL:
+compile test sanitize:
+	CC='$(CC)' sh tests/check_library.sh install
+	$(MAKE) $@
+
+else
+
+compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA)
+
+test: compile
+	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-120} $(TEST_ALL)
+	$(if $(TEST_CUDA),timeout 600 $(TEST_CUDA))
+	for script in tests/test_*.sh; do \
+	    echo "$$script"; \
+	    RING_DEMO=$(PROGRAM) BUILD='$(BUILD)' CC='$(CC)' MAKE='$(MAKE_COMMAND)' $$script || exit 1; \
+	done
+	echo 'all tests passed'
+
+sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+sanitize: $(TEST_ALL)
+	$(MAKE) BUILD=$(BUILD)/asan CUDA=0 CFLAGS='$(CFLAGS) $(sanitizers)' $(BUILD)/asan/test_all
+	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-600} $(BUILD)/asan/test_all
+	if command -v valgrind >/dev/null; then \
+	    CK_FORK=no CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-1200} \
+	        valgrind -q --leak-check=full --error-exitcode=9 $(TEST_ALL); \
+	else \
+	    echo 'valgrind is not installed: that half of make sanitize was left out'; \
+	fi
+
+endif
