@@ -1,0 +1,15 @@
+/* suites.h - every suite of the tests, one per module; a row here and one in the runner. */
+#ifndef TESTS_SUITES_H
+#define TESTS_SUITES_H
+
+#include <check.h>
+
+Suite *npy_suite(void);
+Suite *init_suite(void);
+Suite *arith_suite(void);
+Suite *dtype_suite(void);
+Suite *plan_suite(void);
+Suite *ring_suite(void);
+Suite *check_suite(void);
+
+#endif
