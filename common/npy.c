@@ -1,0 +1,642 @@
+/* npy.c - a .npy file is a magic, a version, a length, a Python dict as text, then the elements.
+ *
+ * The dict is read by a small recursive descent over exactly the header's bytes: it accepts what
+ * Python accepts of {'descr': .., 'fortran_order': .., 'shape': ..} and nothing else. No length in
+ * the file is believed before it was held against the file's size. Writing goes to a temporary
+ * name in the same folder; rename gives the file its name in one step.
+ */
+#include "common/npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/quote.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "elements are copied between file and memory as they are: little-endian machines only"
+#endif
+
+#define MAGIC "\x93NUMPY"
+#define N_KEYS 3
+#define MAX_ELEMENTS (INT64_MAX / 16) /* so that every offset in bytes fits 64 bits */
+
+enum { MAGIC_BYTES = 6, PREFIX_BYTES = 12, MAX_HEADER_BYTES = 1 << 20, MAX_IO_BYTES = 1 << 30 };
+
+static const char *const codes[N_DTYPES] = {
+    [DTYPE_FLOAT32] = "f4", [DTYPE_FLOAT64] = "f8", [DTYPE_INT32] = "i4",
+};
+
+/* What is often mistaken for a .npy file, by its first bytes. */
+static const struct {
+    const char *begin, *what;
+} strangers[] = {
+    {"PK\x03\x04", "an .npz archive or another zip file; save each array alone with np.save"},
+    {"\x80", "a Python pickle, which is never loaded; save the array with np.save"},
+};
+
+struct header {
+    const char *at, *end;
+    struct npy *npy;
+    int fortran;
+};
+
+typedef enum status read_value(struct header *h, struct error *err);
+static read_value read_descr, read_order, read_shape;
+
+static const struct {
+    const char *name;
+    read_value *read;
+} keys[N_KEYS] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
+
+/* The system's refusal: what the machine lacks, or else what is wrong with the path. */
+static enum status cannot(const char *path, const char *what, int error, struct error *err)
+{
+    static const int lacks[] = {ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM};
+    enum status status = STATUS_USAGE;
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+        if (error == lacks[i])
+            status = STATUS_MACHINE;
+    return fail(err, status, "%s: cannot be %s: %s", quote_path(path).text, what, strerror(error));
+}
+
+static const char *kind_of_file(const struct stat *info)
+{
+    return S_ISDIR(info->st_mode)    ? "a directory"
+           : S_ISFIFO(info->st_mode) ? "a pipe"
+           : S_ISLNK(info->st_mode)  ? "a symbolic link"
+                                     : "a device or a socket";
+}
+
+static enum status copy_text(char **out, const char *text, struct error *err)
+{
+    void *copy;
+    enum status status = allocate(&copy, (long long)strlen(text) + 1, 1, "a file name", err);
+    *out = copy;
+    if (status == STATUS_OK)
+        strcpy(copy, text);
+    return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* Non-blocking, so that a pipe without a writer is refused and not waited for. */
+static enum status open_regular(const char *path, int *file, struct stat *info, struct error *err)
+{
+    do
+        *file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    while (*file < 0 && errno == EINTR);
+    if (*file < 0 || fstat(*file, info) != 0)
+        return cannot(path, "read", errno, err);
+    if (!S_ISREG(info->st_mode))
+        return fail(err, STATUS_USAGE, "%s: is %s, not a .npy file", quote_path(path).text,
+                    kind_of_file(info));
+    return STATUS_OK;
+}
+
+static void identify(const struct stat *info, int64_t out[4])
+{
+    out[0] = (int64_t)info->st_dev;
+    out[1] = (int64_t)info->st_ino;
+    out[2] = info->st_size;
+    out[3] = info->st_mtime;
+}
+
+static enum status read_at(int file, const char *path, void *out, int64_t bytes, int64_t offset,
+                           struct error *err)
+{
+    char *to = out;
+    while (bytes > 0) {
+        ssize_t got = pread(file, to, (size_t)(bytes < MAX_IO_BYTES ? bytes : MAX_IO_BYTES),
+                            (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cannot(path, "read", errno, err);
+        if (got == 0)
+            return fail(err, STATUS_USAGE, "%s: became shorter while it was read",
+                        quote_path(path).text);
+        to += got;
+        bytes -= got;
+        offset += got;
+    }
+    return STATUS_OK;
+}
+
+static enum status not_npy(const char *path, const char *begin, int64_t bytes, struct error *err)
+{
+    if (bytes == 0)
+        return fail(err, STATUS_USAGE, "%s: is empty, not a .npy file; np.save writes one",
+                    quote_path(path).text);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (strncmp(begin, strangers[i].begin, strlen(strangers[i].begin)) == 0)
+            return fail(err, STATUS_USAGE, "%s: is not a .npy file but %s",
+                        quote_path(path).text, strangers[i].what);
+    return fail(err, STATUS_USAGE,
+                "%s: is not a .npy file: it begins with '%s', not with '\\x93NUMPY'; "
+                "np.save writes one",
+                quote_path(path).text, quote_bytes(begin, (size_t)bytes).text);
+}
+
+/* Magic (6 bytes), version (2), length of the header in 2 bytes (version 1.0) or 4, low byte
+ * first. Leaves data_offset behind the header, and the header's own length in *length. */
+static enum status read_prefix(struct npy *npy, int file, int64_t size, int64_t *length,
+                               struct error *err)
+{
+    unsigned char b[PREFIX_BYTES + 1] = {0};
+    int64_t have = size < PREFIX_BYTES ? size : PREFIX_BYTES;
+    enum status status = read_at(file, npy->path, b, have, 0, err);
+    if (status != STATUS_OK)
+        return status;
+    if (have < MAGIC_BYTES || memcmp(b, MAGIC, MAGIC_BYTES) != 0)
+        return not_npy(npy->path, (const char *)b, have, err);
+    if (have >= 8 && (b[6] < 1 || b[6] > 3 || b[7] != 0))
+        return fail(err, STATUS_USAGE, "%s: .npy version %d.%d; 1.0, 2.0 and 3.0 can be read",
+                    quote_path(npy->path).text, b[6], b[7]);
+    int wide = b[6] >= 2;
+    npy->data_offset = wide ? 12 : 10;
+    if (have < npy->data_offset)
+        return fail(err, STATUS_USAGE, "%s: truncated: it ends after %lld bytes, before its header",
+                    quote_path(npy->path).text, (long long)have);
+    *length = b[8] | b[9] << 8 | (wide ? (int64_t)b[10] << 16 | (int64_t)b[11] << 24 : 0);
+    if (*length > size - npy->data_offset)
+        return fail(err, STATUS_USAGE,
+                    "%s: truncated: its header should be %lld bytes long, but only %lld follow",
+                    quote_path(npy->path).text, (long long)*length,
+                    (long long)(size - npy->data_offset));
+    if (*length > MAX_HEADER_BYTES)
+        return fail(err, STATUS_USAGE, "%s: a header of %lld bytes; at most %d are read",
+                    quote_path(npy->path).text, (long long)*length, MAX_HEADER_BYTES);
+    npy->data_offset += *length;
+    return STATUS_OK;
+}
+
+static void skip_blanks(struct header *h)
+{
+    while (h->at < h->end && *h->at && strchr(" \t\r\n\f", *h->at))
+        h->at++;
+}
+
+static int accept(struct header *h, const char *word)
+{
+    size_t length = strlen(word);
+    skip_blanks(h);
+    if ((size_t)(h->end - h->at) < length || memcmp(h->at, word, length) != 0)
+        return 0;
+    h->at += length;
+    return 1;
+}
+
+static enum status expected(struct header *h, const char *what, struct error *err)
+{
+    skip_blanks(h);
+    const char *path = h->npy->path;
+    size_t left = (size_t)(h->end - h->at);
+    if (left == 0)
+        return fail(err, STATUS_USAGE, "%s: damaged header: it ends where %s should follow",
+                    quote_path(path).text, what);
+    return fail(err, STATUS_USAGE, "%s: damaged header: '%s' where %s should follow",
+                quote_path(path).text, quote_bytes(h->at, left < 24 ? left : 24).text, what);
+}
+
+static enum status read_string(struct header *h, const char **text, size_t *length,
+                               const char *what, struct error *err)
+{
+    const char *mark = accept(h, "'") ? "'" : accept(h, "\"") ? "\"" : NULL;
+    if (!mark)
+        return expected(h, what, err);
+    *text = h->at;
+    const char *end = memchr(h->at, *mark, (size_t)(h->end - h->at));
+    if (!end) {
+        h->at = h->end;
+        return expected(h, "a closing quote", err);
+    }
+    *length = (size_t)(end - h->at);
+    h->at = end + 1;
+    return STATUS_OK;
+}
+
+static enum status unsupported(const struct header *h, const char *text, size_t length,
+                               struct error *err)
+{
+    char list[N_DTYPES * 32] = "";
+    for (int i = 0; i < N_DTYPES; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s'<%s' (%s)", i ? ", " : "",
+                 codes[i], dtype_name((enum dtype)i));
+    return fail(err, STATUS_USAGE, "%s: elements of type '%s'; supported are %s",
+                quote_path(h->npy->path).text, quote_bytes(text, length).text, list);
+}
+
+/* '<' is little-endian. '=', '|' and no mark mean the reader's own order, as in NumPy. */
+static enum status read_descr(struct header *h, struct error *err)
+{
+    const char *text, *path = h->npy->path;
+    size_t length;
+    skip_blanks(h);
+    size_t left = (size_t)(h->end - h->at);
+    if (left > 0 && (*h->at == '[' || *h->at == '('))
+        return fail(err, STATUS_USAGE,
+                    "%s: a structured type, %s; save one plain field with np.save(path, arr['x'])",
+                    quote_path(path).text, quote_bytes(h->at, left).text);
+    enum status status = read_string(h, &text, &length, "a type such as '<f4'", err);
+    if (status != STATUS_OK)
+        return status;
+    size_t mark = length > 0 && memchr("<>=|", text[0], 4);
+    for (int i = 0; i < N_DTYPES; i++) {
+        if (length - mark != strlen(codes[i]) || memcmp(text + mark, codes[i], length - mark) != 0)
+            continue;
+        if (text[0] == '>')
+            return fail(err, STATUS_USAGE,
+                        "%s: big-endian %s ('>%s'); save it with arr.astype('<%s')",
+                        quote_path(path).text, dtype_name((enum dtype)i), codes[i], codes[i]);
+        h->npy->dtype = (enum dtype)i;
+        return STATUS_OK;
+    }
+    if (length > mark && text[mark] == 'O')
+        return fail(err, STATUS_USAGE,
+                    "%s: pickled Python objects ('%s'), which are never loaded; "
+                    "save numbers, as with arr.astype('<f4')",
+                    quote_path(path).text, quote_bytes(text, length).text);
+    return unsupported(h, text, length, err);
+}
+
+static enum status read_order(struct header *h, struct error *err)
+{
+    h->fortran = accept(h, "True");
+    return h->fortran || accept(h, "False") ? STATUS_OK : expected(h, "True or False", err);
+}
+
+static enum status too_large(const struct header *h, struct error *err)
+{
+    return fail(err, STATUS_USAGE, "%s: its shape has more elements than a file can hold (%lld)",
+                quote_path(h->npy->path).text, (long long)MAX_ELEMENTS);
+}
+
+static enum status read_dimension(struct header *h, int64_t *out, struct error *err)
+{
+    skip_blanks(h);
+    if (h->at == h->end || *h->at < '0' || *h->at > '9')
+        return expected(h, "a dimension (a whole number from 0)", err);
+    for (*out = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++) {
+        int digit = *h->at - '0';
+        if (*out > (MAX_ELEMENTS - digit) / 10)
+            return too_large(h, err);
+        *out = 10 * *out + digit;
+    }
+    accept(h, "L"); /* Python 2 wrote long integers so */
+    return STATUS_OK;
+}
+
+static enum status read_shape(struct header *h, struct error *err)
+{
+    struct npy *npy = h->npy;
+    int comma = 1;
+    if (!accept(h, "("))
+        return expected(h, "a shape such as (3, 4)", err);
+    while (!accept(h, ")")) {
+        if (!comma)
+            return expected(h, "',' or ')'", err);
+        if (npy->n_dims == NPY_MAX_DIMS)
+            return fail(err, STATUS_USAGE, "%s: more than %d dimensions; arr.reshape(-1) has one",
+                        quote_path(npy->path).text, NPY_MAX_DIMS);
+        enum status status = read_dimension(h, &npy->shape[npy->n_dims], err);
+        if (status != STATUS_OK)
+            return status;
+        npy->n_dims++;
+        comma = accept(h, ",");
+    }
+    if (npy->n_dims == 1 && !comma) {
+        h->at--; /* in Python (3) is a number, (3,) a shape */
+        return expected(h, "','", err);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_entry(struct header *h, unsigned *seen, struct error *err)
+{
+    const char *text, *path = h->npy->path;
+    size_t length;
+    enum status status = read_string(h, &text, &length, "a key such as 'shape'", err);
+    if (status != STATUS_OK)
+        return status;
+    int k = 0;
+    while (k < N_KEYS && (strlen(keys[k].name) != length || memcmp(keys[k].name, text, length)))
+        k++;
+    if (k == N_KEYS || *seen & 1u << k)
+        return fail(err, STATUS_USAGE,
+                    "%s: damaged header: %s key '%s'; descr, fortran_order and shape stand there, "
+                    "once each",
+                    quote_path(path).text, k == N_KEYS ? "unknown" : "a second",
+                    quote_bytes(text, length).text);
+    *seen |= 1u << k;
+    return accept(h, ":") ? keys[k].read(h, err) : expected(h, "':'", err);
+}
+
+static enum status read_dict(struct header *h, struct error *err)
+{
+    unsigned seen = 0;
+    int comma = 1;
+    if (!accept(h, "{"))
+        return expected(h, "'{'", err);
+    while (!accept(h, "}")) {
+        if (!comma)
+            return expected(h, "',' or '}'", err);
+        enum status status = read_entry(h, &seen, err);
+        if (status != STATUS_OK)
+            return status;
+        comma = accept(h, ",");
+    }
+    skip_blanks(h);
+    if (h->at < h->end)
+        return expected(h, "nothing but blanks", err);
+    for (int k = 0; k < N_KEYS; k++)
+        if (!(seen & 1u << k))
+            return fail(err, STATUS_USAGE, "%s: damaged header: it lacks the key '%s'",
+                        quote_path(h->npy->path).text, keys[k].name);
+    return STATUS_OK;
+}
+
+/* Elements of the shape. As in NumPy, the dimensions that are not 0 must fit even beside a 0. */
+static enum status count_elements(struct header *h, struct error *err)
+{
+    struct npy *npy = h->npy;
+    int64_t product = 1;
+    int empty = 0;
+    for (int i = 0; i < npy->n_dims; i++) {
+        if (npy->shape[i] == 0)
+            empty = 1;
+        else if (product > MAX_ELEMENTS / npy->shape[i])
+            return too_large(h, err);
+        else
+            product *= npy->shape[i];
+    }
+    npy->count = empty ? 0 : product;
+    return STATUS_OK;
+}
+
+static enum status read_header(struct npy *npy, const char *text, int64_t length, struct error *err)
+{
+    struct header h = {text, text + length, npy, 0};
+    enum status status;
+    TRY(read_dict(&h, err));
+    TRY(count_elements(&h, err));
+    if (h.fortran && npy->n_dims > 1) {
+        char shape[NPY_SHAPE_TEXT];
+        npy_shape_text(npy, shape);
+        return fail(err, STATUS_USAGE,
+                    "%s: Fortran order of shape %s; save it with np.ascontiguousarray(arr)",
+                    quote_path(npy->path).text, quote_text(shape).text);
+    }
+out:
+    return status;
+}
+
+static enum status check_size(const struct npy *npy, int64_t size, struct error *err)
+{
+    long long want = (long long)npy->count * (long long)dtype_size(npy->dtype);
+    long long have = size - npy->data_offset;
+    const char *name = dtype_name(npy->dtype);
+    if (have < want)
+        return fail(err, STATUS_USAGE,
+                    "%s: truncated: %lld elements of %s are %lld bytes, but only %lld follow the "
+                    "header",
+                    quote_path(npy->path).text, (long long)npy->count, name, want, have);
+    if (have > want)
+        return fail(err, STATUS_USAGE,
+                    "%s: %lld bytes too many: %lld elements of %s are %lld bytes, but %lld follow "
+                    "the header",
+                    quote_path(npy->path).text, have - want, (long long)npy->count, name, want,
+                    have);
+    return STATUS_OK;
+}
+
+enum status npy_open(struct npy *npy, const char *path, struct error *err)
+{
+    enum status status;
+    struct stat info;
+    int file = -1;
+    int64_t length;
+    void *text = NULL;
+    memset(npy, 0, sizeof *npy);
+    TRY(copy_text(&npy->path, path, err));
+    TRY(open_regular(path, &file, &info, err));
+    identify(&info, npy->identity);
+    TRY(read_prefix(npy, file, info.st_size, &length, err));
+    TRY(allocate(&text, length, 1, "the header of a .npy file", err));
+    TRY(read_at(file, path, text, length, npy->data_offset - length, err));
+    TRY(read_header(npy, text, length, err));
+    TRY(check_size(npy, info.st_size, err));
+out:
+    if (file >= 0)
+        close(file);
+    free(text);
+    if (status != STATUS_OK)
+        npy_close(npy);
+    return status;
+}
+
+enum status npy_read(const struct npy *npy, int64_t first, int64_t count, void *out,
+                     struct error *err)
+{
+    enum status status;
+    struct stat info;
+    int64_t identity[4], size = (int64_t)dtype_size(npy->dtype);
+    int file = -1;
+    if (!npy->path || first < 0 || count < 0 || first > npy->count || count > npy->count - first)
+        return fail(err, STATUS_MACHINE, "%s: read of %lld elements from %lld, of %lld",
+                    npy->path ? quote_path(npy->path).text : "closed .npy file", (long long)count,
+                    (long long)first, (long long)npy->count);
+    TRY(open_regular(npy->path, &file, &info, err));
+    identify(&info, identity);
+    if (memcmp(identity, npy->identity, sizeof identity) != 0)
+        status = fail(err, STATUS_USAGE, "%s: was changed or replaced since it was first read",
+                      quote_path(npy->path).text);
+    else
+        status = read_at(file, npy->path, out, count * size, npy->data_offset + first * size, err);
+out:
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+void npy_close(struct npy *npy)
+{
+    free(npy->path);
+    memset(npy, 0, sizeof *npy);
+}
+
+void npy_shape_text(const struct npy *npy, char out[NPY_SHAPE_TEXT])
+{
+    int n = sprintf(out, "(");
+    for (int i = 0; i < npy->n_dims; i++)
+        n += sprintf(out + n, "%s%lld", i ? ", " : "", (long long)npy->shape[i]);
+    sprintf(out + n, npy->n_dims == 1 ? ",)" : ")");
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/* Only a regular file that may be written gives way: rename would also replace a device. */
+static enum status check_target(const char *path, struct error *err)
+{
+    struct stat info;
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &info) == 0) {
+        if (!S_ISREG(info.st_mode))
+            return fail(err, STATUS_USAGE, "%s: is %s, which no .npy file may replace",
+                        quote_path(path).text, kind_of_file(&info));
+        return access(path, W_OK) == 0 ? STATUS_OK : cannot(path, "written", errno, err);
+    }
+    if (errno != ENOENT)
+        return cannot(path, "written", errno, err);
+    if ((slash ? slash[1] : path[0]) == '\0')
+        return fail(err, STATUS_USAGE, "'%s': names no file to write", quote_path(path).text);
+    return STATUS_OK;
+}
+
+/* ".npy-PROCESS-NUMBER.tmp" in the folder of the path: short, so that it fits wherever it does. */
+static enum status open_temporary(struct npy_writer *w, struct error *err)
+{
+    const char *slash = strrchr(w->path, '/');
+    int folder = slash ? (int)(slash - w->path) + 1 : 0;
+    void *memory;
+    enum status status = allocate(&memory, folder + 64, 1, "a file name", err);
+    if (status != STATUS_OK)
+        return status;
+    char *name = memory;
+    for (int i = 0;; i++) {
+        sprintf(name, "%.*s.npy-%ld-%d.tmp", folder, w->path, (long)getpid(), i);
+        w->file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (w->file >= 0)
+            break;
+        if (errno != EINTR && (errno != EEXIST || i == INT16_MAX)) {
+            status = cannot(w->path, "written", errno, err);
+            free(name);
+            return status;
+        }
+    }
+    w->temporary = name;
+    return STATUS_OK;
+}
+
+static enum status write_all(struct npy_writer *w, const void *bytes, int64_t n_bytes,
+                             struct error *err)
+{
+    const char *from = bytes;
+    while (n_bytes > 0) {
+        ssize_t done = write(w->file, from,
+                             (size_t)(n_bytes < MAX_IO_BYTES ? n_bytes : MAX_IO_BYTES));
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return cannot(w->path, "written", done < 0 ? errno : EIO, err);
+        from += done;
+        n_bytes -= done;
+    }
+    return STATUS_OK;
+}
+
+/* Version 1.0, padded with blanks so that the elements begin at a multiple of 64 bytes, as NumPy
+ * does. NPY_MAX_DIMS dimensions stay far below the 65535 bytes that ask for version 2.0. */
+static enum status write_header(struct npy_writer *w, const struct npy *like, struct error *err)
+{
+    char shape[NPY_SHAPE_TEXT], text[NPY_SHAPE_TEXT + 192];
+    _Static_assert(sizeof text < 65536, "the header fits version 1.0");
+    npy_shape_text(like, shape);
+    memcpy(text, MAGIC "\x01\x00", 8);
+    int end = 10 + sprintf(text + 10, "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }",
+                           codes[like->dtype], shape);
+    int total = (end + 1 + 63) / 64 * 64;
+    memset(text + end, ' ', (size_t)(total - end));
+    text[total - 1] = '\n';
+    text[8] = (char)((total - 10) & 255);
+    text[9] = (char)((total - 10) >> 8);
+    return write_all(w, text, total, err);
+}
+
+enum status npy_create(struct npy_writer *w, const char *path, const struct npy *like,
+                       struct error *err)
+{
+    enum status status;
+    memset(w, 0, sizeof *w);
+    w->dtype = like->dtype;
+    w->left = like->count;
+    TRY(copy_text(&w->path, path, err));
+    TRY(check_target(path, err));
+    TRY(open_temporary(w, err));
+    TRY(write_header(w, like, err));
+out:
+    if (status != STATUS_OK)
+        npy_discard(w);
+    return status;
+}
+
+enum status npy_append(struct npy_writer *w, const void *elements, int64_t count,
+                       struct error *err)
+{
+    if (!w->temporary)
+        return fail(err, STATUS_MACHINE, "append to a .npy file that is not being written");
+    enum status status;
+    if (count < 0 || count > w->left)
+        status = fail(err, STATUS_MACHINE, "%s: %lld elements to write where %lld are left",
+                      quote_path(w->path).text, (long long)count, (long long)w->left);
+    else
+        status = write_all(w, elements, count * (int64_t)dtype_size(w->dtype), err);
+    w->left -= count;
+    if (status != STATUS_OK)
+        npy_discard(w);
+    return status;
+}
+
+enum status npy_commit(struct npy_writer *w, struct error *err)
+{
+    if (!w->temporary)
+        return fail(err, STATUS_MACHINE, "commit of a .npy file that is not being written");
+    enum status status = STATUS_OK;
+    int closed = close(w->file) == 0 || errno == EINTR ? 0 : errno; /* Linux closes it anyway */
+    w->file = -1;
+    if (w->left != 0)
+        status = fail(err, STATUS_MACHINE, "%s: not written: %lld elements are missing",
+                      quote_path(w->path).text, (long long)w->left);
+    else if (closed != 0)
+        status = cannot(w->path, "written", closed, err);
+    else if (rename(w->temporary, w->path) != 0)
+        status = cannot(w->path, "written", errno, err);
+    if (status == STATUS_OK) {
+        free(w->temporary);
+        w->temporary = NULL;
+    }
+    npy_discard(w);
+    return status;
+}
+
+void npy_discard(struct npy_writer *w)
+{
+    if (w->temporary) {
+        if (w->file >= 0)
+            close(w->file);
+        unlink(w->temporary);
+    }
+    free(w->temporary);
+    free(w->path);
+    memset(w, 0, sizeof *w);
+}
+
+/* --- names --------------------------------------------------------------------------------- */
+
+char *npy_path(const char *pattern, int rank)
+{
+    size_t n_marks = 0;
+    for (const char *p = pattern; (p = strstr(p, "%r")); p += 2)
+        n_marks++;
+    char *path = malloc(strlen(pattern) + 12 * n_marks + 1), *to = path;
+    if (!path)
+        return NULL;
+    for (const char *mark; (mark = strstr(pattern, "%r")); pattern = mark + 2)
+        to += sprintf(to, "%.*s%d", (int)(mark - pattern), pattern, rank);
+    strcpy(to, pattern);
+    return path;
+}
