@@ -1,0 +1,146 @@
+/* plan.c - the list itself: append, cut into parts, give names. */
+#include "ring/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/order.h"
+
+enum status plan_init(struct plan *plan, int n_ranks, int64_t count, enum dtype dtype,
+                      enum redop redop, struct error *err)
+{
+    *plan = (struct plan){
+        .n_ranks = n_ranks, .count = count, .dtype = dtype, .redop = redop,
+        .iterations = 1, .pieces = 1, .slots = 1,
+    };
+    if (n_ranks < 1 || n_ranks > PLAN_MAX_RANKS)
+        return fail(err, STATUS_USAGE, "%d ranks: from 1 to %d are possible", n_ranks,
+                    PLAN_MAX_RANKS);
+    if (count < 0 || count > INT64_MAX / 16 / n_ranks)
+        return fail(err, STATUS_USAGE,
+                    "%" PRId64 " elements: from 0 to %" PRId64 " are possible with %d ranks", count,
+                    INT64_MAX / 16 / n_ranks, n_ranks);
+    return STATUS_OK;
+}
+
+void plan_free(struct plan *plan)
+{
+    for (int64_t i = 0; plan->names && i < plan->n_ops; i++)
+        free(plan->names[i]);
+    free(plan->names);
+    free(plan->ops);
+    free(plan->waits);
+    memset(plan, 0, sizeof *plan);
+}
+
+/* Makes room for n more items of an array that doubles. */
+static enum status grow(void **items, int64_t used, int64_t *capacity, int64_t n, size_t size,
+                        struct error *err)
+{
+    if (used + n <= *capacity)
+        return STATUS_OK;
+    int64_t wanted = *capacity ? *capacity : 64;
+    while (wanted < used + n)
+        wanted *= 2;
+    void *moved = realloc(*items, (size_t)wanted * size);
+    if (!moved)
+        return fail(err, STATUS_MACHINE, "not enough memory for a plan of %" PRId64 " ops", wanted);
+    *items = moved;
+    *capacity = wanted;
+    return STATUS_OK;
+}
+
+enum status plan_append(struct plan *plan, struct op op, const struct wait *waits, int n_waits,
+                        int64_t *id, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(grow((void **)&plan->ops, plan->n_ops, &plan->ops_capacity, 1, sizeof op, err));
+    TRY(grow((void **)&plan->waits, plan->n_waits, &plan->waits_capacity, n_waits, sizeof *waits,
+             err));
+    op.first_wait = plan->n_waits;
+    op.n_waits = 0;
+    for (int i = 0; i < n_waits; i++)
+        if (waits[i].op != NONE) {
+            plan->waits[plan->n_waits++] = waits[i];
+            op.n_waits++;
+        }
+    if (id)
+        *id = plan->n_ops;
+    plan->ops[plan->n_ops++] = op;
+out:
+    return status;
+}
+
+enum status plan_drop_implied(struct plan *plan, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct order order = {0};
+    struct wait *waits = NULL;
+    struct { int64_t first; int n; } *spans = NULL;
+    int64_t kept = 0;
+    TRY(order_open(&order, plan, err));
+    /* The walk looks at an op's waits again when it leaves it: so the list that stays is written
+     * beside the old one. */
+    TRY(allocate((void **)&waits, plan->n_waits, sizeof *waits, "the plan's waits", err));
+    TRY(allocate((void **)&spans, plan->n_ops, sizeof *spans, "the plan's waits", err));
+    for (;;) {
+        int64_t id;
+        TRY(order_next(&order, &id, err));
+        if (id == NONE)
+            break;
+        const struct op *op = &plan->ops[id];
+        spans[id].first = kept;
+        for (int i = 0; i < op->n_waits; i++)
+            if (!order_implied(&order, i))
+                waits[kept++] = plan->waits[op->first_wait + i];
+        spans[id].n = (int)(kept - spans[id].first);
+    }
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        plan->ops[id].first_wait = spans[id].first;
+        plan->ops[id].n_waits = spans[id].n;
+    }
+    memcpy(plan->waits, waits, (size_t)kept * sizeof *waits);
+    plan->n_waits = kept;
+out:
+    free(waits);
+    free(spans);
+    order_close(&order);
+    return status;
+}
+
+void plan_part(int64_t base, int64_t total, int n, int i, int64_t *first, int64_t *count)
+{
+    int64_t size = total / n, longer = total % n;
+    *first = base + i * size + (i < longer ? i : longer);
+    *count = size + (i < longer);
+}
+
+static const char *const kind_names[] = {"copy", "reduce", "compute", "scale"};
+static const char *const lane_names[] = {"compute", "send", "reduce"};
+static const char *const memory_names[] = {"data", "inbox"};
+static const char *const reason_names[] = {"ready", "arrived", "drained", "serial"};
+
+const char *op_kind_name(enum op_kind kind) { return kind_names[kind]; }
+const char *lane_name(enum lane lane) { return lane_names[lane]; }
+const char *memory_name(enum memory memory) { return memory_names[memory]; }
+const char *wait_reason_name(enum wait_reason why) { return reason_names[why]; }
+
+const char *op_name(const struct plan *plan, int64_t id, char buffer[OP_NAME_SIZE])
+{
+    const struct op *op = &plan->ops[id];
+    char *end = buffer, *limit = buffer + OP_NAME_SIZE;
+    if (plan->names)
+        return plan->names[id];
+    if (plan->iterations > 1 && op->iteration != NONE)
+        end += snprintf(end, (size_t)(limit - end), "i%d.", op->iteration);
+    if (op->bucket != NONE)
+        end += snprintf(end, (size_t)(limit - end), "b%d.", op->bucket);
+    if (op->step != NONE)
+        end += snprintf(end, (size_t)(limit - end), "s%d.", op->step);
+    end += snprintf(end, (size_t)(limit - end), "%s.r%d", kind_names[op->kind], op->rank);
+    if (plan->pieces > 1 && op->piece != NONE)
+        snprintf(end, (size_t)(limit - end), ".p%d", op->piece);
+    return buffer;
+}
