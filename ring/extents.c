@@ -1,0 +1,82 @@
+/* extents.c - a sorted array; cutting moves the tail up by one. */
+#include "ring/extents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum status extents_init(struct extents *memory, int64_t count, struct extent all,
+                         struct error *err)
+{
+    memset(memory, 0, sizeof *memory);
+    enum status status = allocate((void **)&memory->items, 1, sizeof all, "the proof", err);
+    if (status == STATUS_OK) {
+        all.first = 0;
+        memory->items[0] = all;
+        memory->n = memory->capacity = 1;
+        memory->count = count;
+    }
+    return status;
+}
+
+void extents_free(struct extents *memory)
+{
+    free(memory->items);
+    memset(memory, 0, sizeof *memory);
+}
+
+int64_t extents_length(const struct extents *memory, int64_t i)
+{
+    return (i + 1 < memory->n ? memory->items[i + 1].first : memory->count) -
+           memory->items[i].first;
+}
+
+int64_t extents_find(const struct extents *memory, int64_t element)
+{
+    int64_t low = 0, high = memory->n; /* items[low].first <= element < items[high].first */
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (memory->items[middle].first <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Makes `element` the first of a stretch; *index gets that stretch. */
+static enum status cut_at(struct extents *memory, int64_t element, int64_t *index,
+                          struct error *err)
+{
+    int64_t i = extents_find(memory, element);
+    if (memory->items[i].first != element) {
+        if (memory->n == memory->capacity) {
+            size_t bytes = (size_t)memory->capacity * 2 * sizeof *memory->items;
+            struct extent *moved = realloc(memory->items, bytes);
+            if (!moved)
+                return fail(err, STATUS_MACHINE, "not enough memory for the proof");
+            memory->items = moved;
+            memory->capacity *= 2;
+        }
+        i++;
+        memmove(memory->items + i + 1, memory->items + i,
+                (size_t)(memory->n - i) * sizeof *memory->items);
+        memory->n++;
+        memory->items[i] = memory->items[i - 1];
+        memory->items[i].first = element;
+    }
+    *index = i;
+    return STATUS_OK;
+}
+
+enum status extents_cut(struct extents *memory, int64_t first, int64_t count, int64_t *from,
+                        int64_t *to, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(cut_at(memory, first, from, err));
+    if (first + count == memory->count)
+        *to = memory->n;
+    else
+        TRY(cut_at(memory, first + count, to, err));
+out:
+    return status;
+}
