@@ -1,0 +1,139 @@
+/* device.h - the verbs with which a plan is carried out, and the two machines that know them.
+ *
+ * `cuda` drives real GPUs; `host` simulates them without threads: real data, modelled clock.
+ * Whoever holds a struct device queues work on streams (stream_id() of span.h) and orders it by
+ * events, exactly as in CUDA; nothing queued need have happened before sync() returns.
+ *
+ * Life:  device_open -> alloc -> put .. -> sync -> { copy reduce compute scale record wait } ..
+ *        -> sync -> elapsed .. get .. -> close.    After a sync new work may be queued.
+ *
+ * Ids are small integers end to end: ranks 0.., streams rank * N_LANES + lane, events 0.. as many
+ * as alloc was told. For op i of a plan event 2i marks its begin and event 2i+1 its end.
+ *
+ * Every verb returns STATUS_OK or leaves a sentence in err. What the caller got wrong and what the
+ * machine cannot do are both STATUS_MACHINE here. After any failure only close() is of use.
+ */
+#ifndef COMMON_DEVICE_H
+#define COMMON_DEVICE_H
+
+#include <stdint.h>
+
+#include "common/dtype.h"
+#include "common/pattern.h"
+#include "common/span.h"
+#include "common/status.h"
+
+/* How the host backend turns work into nanoseconds: a copy takes latency + bytes / rate, and so
+ * does a kernel, for the bytes it reads and writes. GBps = 1e9 bytes per second. */
+struct device_model {
+    char name[32];             /* of the link, as printed */
+    int64_t link_latency_ns;
+    double link_GBps;
+    int64_t kernel_latency_ns;
+    double memory_GBps;
+};
+
+/* A copy path from one rank's memory to another's. */
+struct device_link {
+    int from, to; /* ranks */
+};
+
+struct device_setup {
+    int n_ranks;
+    const int *device_of;            /* [n_ranks]: device of each rank; several may share one */
+    int n_links;
+    const struct device_link *links; /* every (from, to) that copies will use, from != to */
+    enum dtype dtype;
+    int timed;                       /* events carry times (always so on the host backend) */
+    int timeout_s;                   /* cuda: sync gives up after so many seconds */
+    int peer_off;                    /* cuda: do not use peer access even where there is some */
+    struct device_model model;       /* host */
+    int random;                      /* host: instead of the modelled clock, pick any op that the */
+    uint64_t seed;                   /*       waits allow, by this seed; times then count picks */
+};
+
+/* What the header of a trace tells about the machine; filled by open. */
+enum device_path { PATH_SAME, PATH_PEER, PATH_STAGED, PATH_MODEL, N_PATHS };
+struct device_facts {
+    int simulated;                /* no GPU took part */
+    int n_devices;                /* distinct devices among device_of */
+    char (*names)[96];            /* [n_ranks]: "NVIDIA H200 (0000:18:00.0)" */
+    int n_links;
+    struct device_link *links;    /* [n_links]: setup's */
+    enum device_path *paths;      /* [n_links] */
+    int64_t clock_error_ns;       /* largest uncertainty between two devices' clocks; 0 = exact */
+};
+
+struct device {
+    const struct device_verbs *verbs;
+    struct device_facts facts;
+};
+
+struct device_verbs {
+    const char *name; /* of the backend: "cuda", "host" */
+
+    /* Frees everything; waits for nothing. d may be NULL. */
+    void (*close)(struct device *d);
+
+    /* Once, before everything below: both memories of each rank (element counts; inboxes start as
+     * NaN, or as 0x7fffffff for int32) and n_events events. STATUS_MACHINE, naming what is needed
+     * and what is free, before anything is taken where it cannot fit. */
+    enum status (*alloc)(struct device *d, int64_t data_count, int64_t inbox_count,
+                         int64_t n_events, struct error *err);
+
+    /* Blocking transfers between the caller's memory and a span; nothing else may be queued. */
+    enum status (*put)(struct device *d, struct span to, const void *from, struct error *err);
+    enum status (*get)(struct device *d, struct span from, void *to, struct error *err);
+
+    /* Queue to[i] = from[i]. Any ranks; counts are equal; the stream belongs to the sender. */
+    enum status (*copy)(struct device *d, int stream, struct span from, struct span to,
+                        struct error *err);
+    /* Queue to[i] = to[i] op from[i], both on the stream's own rank. */
+    enum status (*reduce)(struct device *d, int stream, enum redop op, struct span from,
+                          struct span to, struct error *err);
+    /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i). */
+    enum status (*compute)(struct device *d, int stream, struct pattern pattern, int iteration,
+                           struct span to, struct error *err);
+    /* Queue the scaling of avg over n ranks (arith_scale of arith.h), in place. */
+    enum status (*scale)(struct device *d, int stream, int n, struct span at, struct error *err);
+
+    /* Queue: the event happens when all that precedes it on the stream is done. An event is
+     * recorded once between two syncs, before anything waits for it. */
+    enum status (*record)(struct device *d, int64_t event, int stream, struct error *err);
+    /* Queue: what follows on the stream waits for the event, on whichever rank it was recorded. */
+    enum status (*wait)(struct device *d, int stream, int64_t event, struct error *err);
+
+    /* Returns when all queued work is done, or with STATUS_MACHINE: a device error, or a time-out
+     * that names the first stream still busy. The next verb that queues starts the clock anew. */
+    enum status (*sync)(struct device *d, struct error *err);
+
+    /* After sync: when the event happened, in ns since the clock started. */
+    enum status (*elapsed)(struct device *d, int64_t event, int64_t *ns, struct error *err);
+};
+
+/* The backends, in the order in which `auto` prefers them. */
+enum device_backend { BACKEND_CUDA, BACKEND_HOST, N_BACKENDS };
+
+/* What a backend finds on this machine, for doctor, for `auto` and for placing ranks. */
+#define INVENTORY_MAX 64
+struct device_inventory {
+    int built;                 /* compiled into this binary */
+    int n_devices;             /* 0: see why */
+    char why[256];             /* plain words: why there is no device; "" where there is */
+    char runtime[64];          /* "CUDA runtime 13.0" */
+    char driver[64];           /* "CUDA driver 13.0", or "none" */
+    struct {
+        char name[64], bus[24];
+        int major, minor;      /* compute capability */
+        uint64_t memory_bytes;
+    } devices[INVENTORY_MAX];
+    unsigned char peer[INVENTORY_MAX][INVENTORY_MAX]; /* [a][b]: a can reach b's memory */
+};
+void device_inventory(enum device_backend backend, struct device_inventory *out);
+
+/* Opens the devices: contexts, streams, links. On success *out must be closed with its own verb
+ * close; on failure *out is NULL. The setup's arrays need not outlive the call. */
+enum status device_open(enum device_backend backend, struct device **out,
+                        const struct device_setup *setup, struct error *err);
+
+#endif
