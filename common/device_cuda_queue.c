@@ -1,0 +1,279 @@
+/* device_cuda_queue.c - the verbs that queue work, and what orders and ends it.
+ *
+ * CUDA lets three mistakes pass in silence, and here they are refused: waiting for an event that
+ * nobody recorded (CUDA does not wait at all), recording an event twice (waiters get the newer
+ * record), and touching what lies beyond a memory. They are refused before anything is queued.
+ */
+#include "common/device_cuda.h"
+#include "common/kernels.h"
+
+static const char *const memory_names[N_MEMORIES] = {
+    [MEMORY_DATA] = "data", [MEMORY_INBOX] = "inbox"
+};
+
+static struct cuda_device *cuda(struct device *d) { return (struct cuda_device *)d; }
+
+/* Refusals. */
+
+enum status cuda_check_span(const struct cuda_device *c, struct span span, const char *verb,
+                            struct error *err)
+{
+    if (span.rank < 0 || span.rank >= c->n_ranks)
+        return fail(err, STATUS_MACHINE, "%s: there is no rank %d, the last is %d", verb,
+                    span.rank, c->n_ranks - 1);
+    if ((int)span.memory < 0 || (int)span.memory >= N_MEMORIES)
+        return fail(err, STATUS_MACHINE, "%s: rank %d has no memory %d", verb, span.rank,
+                    (int)span.memory);
+    if (span.first < 0 || span.count < 0 || span.count > c->counts[span.memory] ||
+        span.first > c->counts[span.memory] - span.count)
+        return fail(err, STATUS_MACHINE,
+                    "%s: %lld elements from element %lld do not lie in rank %d's %s, which has "
+                    "%lld",
+                    verb, (long long)span.count, (long long)span.first, span.rank,
+                    memory_names[span.memory], (long long)c->counts[span.memory]);
+    return STATUS_OK;
+}
+
+static enum status check_stream(const struct cuda_device *c, int stream, const char *verb,
+                                struct error *err)
+{
+    if (stream >= 0 && stream < c->n_ranks * N_LANES)
+        return STATUS_OK;
+    return fail(err, STATUS_MACHINE, "%s: there is no stream %d, the last is %d", verb, stream,
+                c->n_ranks * N_LANES - 1);
+}
+
+static enum status check_own(int stream, struct span span, const char *verb, struct error *err)
+{
+    if (span.rank == stream / N_LANES)
+        return STATUS_OK;
+    return fail(err, STATUS_MACHINE,
+                "%s: stream %d belongs to rank %d and cannot work on rank %d's memory", verb,
+                stream, stream / N_LANES, span.rank);
+}
+
+static enum status check_event(const struct cuda_device *c, int64_t event, const char *verb,
+                               struct error *err)
+{
+    if (event >= 0 && event < c->n_events)
+        return STATUS_OK;
+    return fail(err, STATUS_MACHINE, "%s: there is no event %lld, there are %lld", verb,
+                (long long)event, (long long)c->n_events);
+}
+
+/* Queueing. */
+
+/* Where a verb's work goes, and with what: filled by begin(). */
+struct place {
+    int rank, gpu, blocks;
+    cudaStream_t stream;
+};
+
+/* Makes the stream's device current and starts a round where none runs. */
+static enum status begin(struct cuda_device *c, int stream, const char *verb, struct place *place,
+                         struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(check_stream(c, stream, verb, err));
+    place->rank = stream / N_LANES;
+    place->gpu = c->ranks[place->rank].gpu;
+    place->blocks = c->gpus[place->gpu].blocks;
+    place->stream = c->ranks[place->rank].streams[stream % N_LANES];
+    if (!c->queued) {
+        if (c->timed)
+            TRY(cuda_clock_start(c, err));
+        c->round++;
+        c->queued = 1;
+    }
+    TRY(cuda_use(c, place->gpu, err));
+out:
+    return status;
+}
+
+static void *address(const struct cuda_device *c, struct span span)
+{
+    return (char *)c->ranks[span.rank].memory[span.memory] +
+           (size_t)span.first * dtype_size(c->dtype);
+}
+
+/* Any stream may copy; the ring uses the sender's, for which its links were opened. */
+enum status cuda_copy(struct device *d, int stream, struct span from, struct span to,
+                      struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_stream(c, stream, "copy", err));
+    TRY(cuda_check_span(c, from, "copy", err));
+    TRY(cuda_check_span(c, to, "copy", err));
+    if (from.count != to.count)
+        return fail(err, STATUS_MACHINE, "copy: %lld elements cannot become %lld",
+                    (long long)from.count, (long long)to.count);
+    const int source = c->ranks[from.rank].gpu, sink = c->ranks[to.rank].gpu;
+    if (source != sink && c->pairs[source * c->n_gpus + sink] == PAIR_UNUSED)
+        return fail(err, STATUS_MACHINE,
+                    "copy: the setup names no link from rank %d's device to rank %d's, so it was "
+                    "not tested",
+                    from.rank, to.rank);
+    TRY(begin(c, stream, "copy", &place, err));
+    if (from.count == 0)
+        return STATUS_OK;
+    const size_t bytes = (size_t)from.count * dtype_size(c->dtype);
+    if (source == sink && source == place.gpu)
+        TRY(cuda_ok(cudaMemcpyAsync(address(c, to), address(c, from), bytes,
+                                    cudaMemcpyDeviceToDevice, place.stream),
+                    "copy", place.rank, err));
+    else
+        TRY(cuda_ok(cudaMemcpyPeerAsync(address(c, to), c->gpus[sink].id, address(c, from),
+                                        c->gpus[source].id, bytes, place.stream),
+                    "copy", place.rank, err));
+out:
+    return status;
+}
+
+enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span from,
+                        struct span to, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_stream(c, stream, "reduce", err));
+    TRY(cuda_check_span(c, from, "reduce", err));
+    TRY(cuda_check_span(c, to, "reduce", err));
+    TRY(check_own(stream, from, "reduce", err));
+    TRY(check_own(stream, to, "reduce", err));
+    if ((int)op < 0 || (int)op >= N_REDOPS)
+        return fail(err, STATUS_MACHINE, "reduce: there is no operator %d", (int)op);
+    if (from.count != to.count)
+        return fail(err, STATUS_MACHINE, "reduce: %lld elements cannot go into %lld",
+                    (long long)from.count, (long long)to.count);
+    TRY(begin(c, stream, "reduce", &place, err));
+    TRY(cuda_ok(kernels_reduce(c->dtype, op, address(c, to), address(c, from), to.count,
+                               place.blocks, place.stream),
+                "reduce", place.rank, err));
+out:
+    return status;
+}
+
+enum status cuda_compute(struct device *d, int stream, struct pattern pattern, int iteration,
+                         struct span to, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    double scratch;
+    TRY(check_stream(c, stream, "compute", err));
+    TRY(cuda_check_span(c, to, "compute", err));
+    TRY(check_own(stream, to, "compute", err));
+    if (pattern.kind == PATTERN_CONSTANT && !dtype_store(c->dtype, pattern.constant, &scratch))
+        return fail(err, STATUS_MACHINE, "compute: %g is no %s", pattern.constant,
+                    dtype_name(c->dtype));
+    TRY(begin(c, stream, "compute", &place, err));
+    TRY(cuda_ok(kernels_compute(c->dtype, pattern, place.rank, iteration, to.first, address(c, to),
+                                to.count, place.blocks, place.stream),
+                "compute", place.rank, err));
+out:
+    return status;
+}
+
+enum status cuda_scale(struct device *d, int stream, int n, struct span at, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_stream(c, stream, "scale", err));
+    TRY(cuda_check_span(c, at, "scale", err));
+    TRY(check_own(stream, at, "scale", err));
+    if (n < 1)
+        return fail(err, STATUS_MACHINE, "scale: an average over %d ranks is none", n);
+    TRY(begin(c, stream, "scale", &place, err));
+    TRY(cuda_ok(kernels_scale(c->dtype, n, address(c, at), at.count, place.blocks, place.stream),
+                "scale", place.rank, err));
+out:
+    return status;
+}
+
+/* Events. */
+
+static enum status create_on(struct cuda_device *c, struct cuda_event *event, int gpu,
+                             struct error *err)
+{
+    const unsigned flags = c->timed ? cudaEventDefault : cudaEventDisableTiming;
+    if (event->event && event->gpu == gpu)
+        return STATUS_OK;
+    if (event->event)
+        (void)cudaEventDestroy(event->event); /* of an earlier round: nobody waits for it now */
+    event->event = NULL;
+    event->gpu = gpu;
+    return cuda_ok(cudaEventCreateWithFlags(&event->event, flags), "an event", -1, err);
+}
+
+enum status cuda_record(struct device *d, int64_t event, int stream, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_event(c, event, "record", err));
+    TRY(begin(c, stream, "record", &place, err));
+    struct cuda_event *e = &c->events[event];
+    if (e->round == c->round)
+        return fail(err, STATUS_MACHINE, "record: event %lld is recorded twice without a sync",
+                    (long long)event);
+    TRY(create_on(c, e, place.gpu, err));
+    TRY(cuda_ok(cudaEventRecord(e->event, place.stream), "record", place.rank, err));
+    e->round = c->round;
+out:
+    return status;
+}
+
+enum status cuda_wait(struct device *d, int stream, int64_t event, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_stream(c, stream, "wait", err));
+    TRY(check_event(c, event, "wait", err));
+    if (!c->queued || c->events[event].round != c->round)
+        return fail(err, STATUS_MACHINE,
+                    "wait: rank %d would wait for event %lld, which was not recorded since the "
+                    "last sync",
+                    stream / N_LANES, (long long)event);
+    TRY(begin(c, stream, "wait", &place, err));
+    TRY(cuda_ok(cudaStreamWaitEvent(place.stream, c->events[event].event, 0), "wait", place.rank,
+                err));
+out:
+    return status;
+}
+
+enum status cuda_sync(struct device *d, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = cuda_finish_all(c, err);
+    if (status == STATUS_OK)
+        c->queued = 0;
+    return status;
+}
+
+enum status cuda_elapsed(struct device *d, int64_t event, int64_t *ns, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    float ms = 0;
+    TRY(check_event(c, event, "elapsed", err));
+    const struct cuda_event *e = &c->events[event];
+    if (!c->timed)
+        return fail(err, STATUS_MACHINE, "elapsed: event %lld has no time, timing is disabled",
+                    (long long)event);
+    if (e->round == 0 || e->round != c->round)
+        return fail(err, STATUS_MACHINE,
+                    "elapsed: event %lld was not recorded since the clock started",
+                    (long long)event);
+    if (c->queued)
+        return fail(err, STATUS_MACHINE,
+                    "elapsed: event %lld may not have finished, sync comes first",
+                    (long long)event);
+    TRY(cuda_ok(cudaEventElapsedTime(&ms, c->gpus[e->gpu].mark, e->event), "elapsed", -1, err));
+    *ns = c->gpus[e->gpu].mark_ns + (int64_t)((double)ms * 1e6 + (ms < 0 ? -0.5 : 0.5));
+out:
+    return status;
+}

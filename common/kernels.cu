@@ -1,0 +1,225 @@
+// kernels.cu - one loop over memory, and the four things that are done with it.
+//
+// Every kernel has the same shape: to[i] = f(i, to[i], from[i]). stretch() walks it in a
+// grid-stride loop that reads UNROLL units before it writes any, so that enough reads are under
+// way to fill the memory's bandwidth. A unit is a 16-byte vector where both sides can be aligned
+// to it, else a single element; what f does not look at is not read.
+#include "common/kernels.h"
+
+namespace {
+
+const int THREADS = 256;
+const int UNROLL = 4;
+
+template <typename T> struct alignas(16) vector {
+    static const int LENGTH = 16 / sizeof(T);
+    T x[LENGTH];
+};
+
+template <typename T> struct single {
+    static const int LENGTH = 1;
+    T x[1];
+};
+
+// count elements = `head` singles, then `vectors` vectors, then `tail` singles.
+struct cut {
+    int64_t head, vectors, tail;
+};
+
+template <typename T> struct cut cut_at_vectors(const void *to, const void *from, int64_t count)
+{
+    const uintptr_t off = (uintptr_t)to % 16;
+    const int64_t head = (int64_t)((off ? 16 - off : 0) / sizeof(T));
+    if (off != (uintptr_t)from % 16 || count < head)
+        return {count, 0, 0};
+    const int64_t vectors = (count - head) / vector<T>::LENGTH;
+    return {head, vectors, count - head - vectors * vector<T>::LENGTH};
+}
+
+// n units; the first element of the first one has the index `first`.
+template <typename V, typename F>
+__device__ void stretch(V *to, const V *from, int64_t n, int64_t first, F f)
+{
+    const int64_t stride = (int64_t)gridDim.x * blockDim.x;
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + (UNROLL - 1) * stride < n; i += UNROLL * stride) {
+        V a[UNROLL], b[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            a[u] = to[i + u * stride];
+            b[u] = from[i + u * stride];
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+#pragma unroll
+            for (int k = 0; k < V::LENGTH; k++)
+                a[u].x[k] = f(first + (i + u * stride) * V::LENGTH + k, a[u].x[k], b[u].x[k]);
+            to[i + u * stride] = a[u];
+        }
+    }
+    for (; i < n; i += stride) {
+        V a = to[i], b = from[i];
+#pragma unroll
+        for (int k = 0; k < V::LENGTH; k++)
+            a.x[k] = f(first + i * V::LENGTH + k, a.x[k], b.x[k]);
+        to[i] = a;
+    }
+}
+
+template <typename T, typename F>
+__device__ void each(T *to, const T *from, struct cut cut, F f)
+{
+    const int64_t end = cut.head + cut.vectors * vector<T>::LENGTH;
+    stretch((single<T> *)to, (const single<T> *)from, cut.head, 0, f);
+    stretch((vector<T> *)(to + cut.head), (const vector<T> *)(from + cut.head), cut.vectors,
+            cut.head, f);
+    stretch((single<T> *)(to + end), (const single<T> *)(from + end), cut.tail, end, f);
+}
+
+// arith.h's functions carry their type in their name; here it is in their arguments.
+#define OVERLOADS(D, T)                                                                           \
+    template <enum redop OP> __device__ T combined(T a, T b)                                      \
+    {                                                                                             \
+        return OP == REDOP_MIN    ? arith_min_##T(a, b)                                           \
+               : OP == REDOP_MAX  ? arith_max_##T(a, b)                                           \
+               : OP == REDOP_PROD ? arith_prod_##T(a, b)                                          \
+                                  : arith_sum_##T(a, b);                                          \
+    }                                                                                             \
+    __device__ T scaled(T a, int n) { return arith_scale_##T(a, n); }
+ARITH_TYPES(OVERLOADS)
+
+__device__ float canonical(float x) { return arith_canonical_float(x); }
+__device__ double canonical(double x) { return arith_canonical_double(x); }
+__device__ int32_t canonical(int32_t x) { return x; }
+
+template <typename T> struct name_of;
+#define NAME(D, T) template <> struct name_of<T> { static const enum dtype dtype = D; };
+ARITH_TYPES(NAME)
+
+template <typename T, enum redop OP>
+__global__ void __launch_bounds__(THREADS) reduce_kernel(T *to, const T *from, struct cut cut)
+{
+    each(to, from, cut, [](int64_t, T a, T b) { return combined<OP>(a, b); });
+}
+
+template <typename T> __global__ void __launch_bounds__(THREADS) scale_kernel(T *at, int n,
+                                                                              struct cut cut)
+{
+    each(at, (const T *)at, cut, [n](int64_t, T a, T) { return scaled(a, n); });
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS) compute_kernel(T *to, struct pattern pattern, int rank,
+                                                          int iteration, int64_t first,
+                                                          struct cut cut)
+{
+    each(to, (const T *)to, cut, [=](int64_t i, T, T) {
+        return canonical((T)pattern_value(pattern, name_of<T>::dtype, rank, iteration, first + i));
+    });
+}
+
+template <typename U>
+__global__ void __launch_bounds__(THREADS) fill_kernel(U *to, U bits, struct cut cut)
+{
+    each(to, (const U *)to, cut, [bits](int64_t, U, U) { return bits; });
+}
+
+// The tables, rows in the order of enum dtype, columns in the order of enum redop.
+#define REDUCE_ROW(D, T)                                                                          \
+    {(const void *)reduce_kernel<T, REDOP_SUM>, (const void *)reduce_kernel<T, REDOP_SUM>,        \
+     (const void *)reduce_kernel<T, REDOP_MIN>, (const void *)reduce_kernel<T, REDOP_MAX>,        \
+     (const void *)reduce_kernel<T, REDOP_PROD>},
+#define SCALE_ROW(D, T) (const void *)scale_kernel<T>,
+#define COMPUTE_ROW(D, T) (const void *)compute_kernel<T>,
+#define CUT_ROW(D, T) cut_at_vectors<T>,
+#define IN_ORDER(D, T) && position++ == D
+
+constexpr bool in_order()
+{
+    int position = 0;
+    return true ARITH_TYPES(IN_ORDER) && position == N_DTYPES;
+}
+static_assert(in_order(), "ARITH_TYPES must list the types in the order of enum dtype");
+static_assert(REDOP_SUM == 0 && REDOP_AVG == 1 && REDOP_MIN == 2 && REDOP_MAX == 3 &&
+              REDOP_PROD == 4 && N_REDOPS == 5, "REDUCE_ROW must follow enum redop");
+
+const void *const reduce_kernels[N_DTYPES][N_REDOPS] = {ARITH_TYPES(REDUCE_ROW)};
+const void *const scale_kernels[N_DTYPES] = {ARITH_TYPES(SCALE_ROW)};
+const void *const compute_kernels[N_DTYPES] = {ARITH_TYPES(COMPUTE_ROW)};
+const void *const fill_kernels[] = {(const void *)fill_kernel<uint32_t>,
+                                    (const void *)fill_kernel<uint64_t>};
+struct cut (*const cuts[N_DTYPES])(const void *, const void *, int64_t) = {ARITH_TYPES(CUT_ROW)};
+
+cudaError_t launch(const void *kernel, struct cut cut, int blocks, void **args,
+                   cudaStream_t stream)
+{
+    int64_t units = cut.head > cut.vectors ? cut.head : cut.vectors;
+    units = cut.tail > units ? cut.tail : units;
+    if (units <= 0)
+        return cudaSuccess;
+    const int64_t wanted = (units + THREADS - 1) / THREADS;
+    const unsigned grid = (unsigned)(wanted < blocks ? wanted : blocks);
+    const cudaError_t launched = cudaLaunchKernel(kernel, grid, THREADS, args, 0, stream);
+    const cudaError_t last = cudaGetLastError(); // also empties the slot
+    return launched != cudaSuccess ? launched : last;
+}
+
+cudaError_t load(const void *const *kernels, size_t n)
+{
+    cudaError_t result = cudaSuccess;
+    for (size_t i = 0; i < n && result == cudaSuccess; i++) {
+        struct cudaFuncAttributes attributes;
+        result = cudaFuncGetAttributes(&attributes, kernels[i]);
+    }
+    return result;
+}
+
+} // namespace
+
+cudaError_t kernels_reduce(enum dtype dtype, enum redop op, void *to, const void *from,
+                           int64_t count, int blocks, cudaStream_t stream)
+{
+    struct cut cut = cuts[dtype](to, from, count);
+    void *args[] = {&to, &from, &cut};
+    return launch(reduce_kernels[dtype][op], cut, blocks, args, stream);
+}
+
+cudaError_t kernels_scale(enum dtype dtype, int n, void *at, int64_t count, int blocks,
+                          cudaStream_t stream)
+{
+    struct cut cut = cuts[dtype](at, at, count);
+    void *args[] = {&at, &n, &cut};
+    return launch(scale_kernels[dtype], cut, blocks, args, stream);
+}
+
+cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, int iteration,
+                            int64_t first, void *to, int64_t count, int blocks,
+                            cudaStream_t stream)
+{
+    struct cut cut = cuts[dtype](to, to, count);
+    void *args[] = {&to, &pattern, &rank, &iteration, &first, &cut};
+    return launch(compute_kernels[dtype], cut, blocks, args, stream);
+}
+
+cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
+                         cudaStream_t stream)
+{
+    const bool wide = size == sizeof(uint64_t);
+    uint32_t narrow_bits = (uint32_t)bits;
+    struct cut cut = wide ? cut_at_vectors<uint64_t>(to, to, count)
+                          : cut_at_vectors<uint32_t>(to, to, count);
+    void *args[] = {&to, wide ? (void *)&bits : (void *)&narrow_bits, &cut};
+    return launch(fill_kernels[wide], cut, blocks, args, stream);
+}
+
+cudaError_t kernels_load(void)
+{
+    cudaError_t result = load(&reduce_kernels[0][0], N_DTYPES * N_REDOPS);
+    if (result == cudaSuccess)
+        result = load(scale_kernels, N_DTYPES);
+    if (result == cudaSuccess)
+        result = load(compute_kernels, N_DTYPES);
+    if (result == cudaSuccess)
+        result = load(fill_kernels, sizeof fill_kernels / sizeof *fill_kernels);
+    return result;
+}
