@@ -1,0 +1,322 @@
+/* run.c - queues the ops of a plan in an order that can run, and asks the events what happened. */
+#include "ring/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ring/order.h"
+
+#define BLOCK_BYTES (1 << 20) /* of data on its way between files or patterns and devices */
+
+/* Event 2i marks the begin of op i, event 2i+1 its end. */
+static int64_t begin_event(int64_t id) { return 2 * id; }
+static int64_t end_event(int64_t id) { return 2 * id + 1; }
+
+/* ---- opening ---- */
+
+static int compare_links(const void *a, const void *b)
+{
+    const struct device_link *x = a, *y = b;
+    return x->from != y->from ? x->from - y->from : x->to - y->to;
+}
+
+/* Every pair of ranks between which the plan copies, each once. *links is the caller's to free. */
+static enum status find_links(const struct plan *plan, struct device_link **links, int *n_links,
+                              struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t n = 0;
+    TRY(allocate((void **)links, plan->n_ops, sizeof **links, "links", err));
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        const struct op *op = &plan->ops[id];
+        if (op->kind == OP_COPY && op->src.rank != op->dst.rank)
+            (*links)[n++] = (struct device_link){op->src.rank, op->dst.rank};
+    }
+    qsort(*links, (size_t)n, sizeof **links, compare_links);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || compare_links(&(*links)[i], &(*links)[i - 1]) != 0)
+            (*links)[kept++] = (*links)[i];
+    *n_links = (int)kept;
+out:
+    return status;
+}
+
+enum status run_open(struct device **device, enum device_backend backend, const struct plan *plan,
+                     const struct run_options *options, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct device_link *links = NULL;
+    struct device_setup setup = {
+        .n_ranks = plan->n_ranks, .device_of = options->device_of, .dtype = plan->dtype,
+        .timed = options->timed, .timeout_s = options->timeout_s, .peer_off = options->peer_off,
+        .model = options->model, .random = options->random, .seed = options->seed,
+    };
+    *device = NULL;
+    TRY(find_links(plan, &links, &setup.n_links, err));
+    setup.links = links;
+    TRY(device_open(backend, device, &setup, err));
+    TRY((*device)->verbs->alloc(*device, plan->count, plan->inbox_count, 2 * plan->n_ops, err));
+out:
+    free(links);
+    if (status != STATUS_OK && *device) {
+        (*device)->verbs->close(*device);
+        *device = NULL;
+    }
+    return status;
+}
+
+/* ---- queueing ---- */
+
+static enum status load(struct device *device, const struct plan *plan, const struct init *init,
+                        struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t block = BLOCK_BYTES / (int64_t)dtype_size(plan->dtype);
+    void *buffer = NULL;
+    TRY(allocate(&buffer, block, dtype_size(plan->dtype), "a block of data", err));
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        for (int64_t first = 0; first < plan->count; first += block) {
+            int64_t n = plan->count - first < block ? plan->count - first : block;
+            TRY(init_fill(init, rank, 0, first, n, buffer, err));
+            TRY(device->verbs->put(device, (struct span){rank, MEMORY_DATA, first, n}, buffer,
+                                   err));
+        }
+    TRY(device->verbs->sync(device, err));
+out:
+    free(buffer);
+    return status;
+}
+
+static enum status do_op(struct device *device, const struct plan *plan, const struct op *op,
+                         const struct init *init, struct error *err)
+{
+    const struct device_verbs *verbs = device->verbs;
+    int stream = stream_id(op->rank, op->lane);
+    switch (op->kind) {
+    case OP_COPY: return verbs->copy(device, stream, op->src, op->dst, err);
+    case OP_REDUCE: return verbs->reduce(device, stream, plan->redop, op->src, op->dst, err);
+    case OP_SCALE: return verbs->scale(device, stream, plan->n_ranks, op->dst, err);
+    default:
+        return verbs->compute(device, stream, init_pattern(init, op->dst.rank), op->iteration,
+                              op->dst, err);
+    }
+}
+
+/* Waits for ops below `synced` in the sequence (places[] tells) are over: a sync has seen them. */
+static enum status queue_op(struct device *device, const struct plan *plan, int64_t id,
+                            const struct init *init, int timed, const int64_t *places,
+                            int64_t synced, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct op *op = &plan->ops[id];
+    int stream = stream_id(op->rank, op->lane);
+    for (int i = 0; i < op->n_waits; i++) {
+        int64_t other = plan->waits[op->first_wait + i].op;
+        if (!places || places[other] >= synced)
+            TRY(device->verbs->wait(device, stream, end_event(other), err));
+    }
+    if (timed)
+        TRY(device->verbs->record(device, begin_event(id), stream, err));
+    TRY(do_op(device, plan, op, init, err));
+    TRY(device->verbs->record(device, end_event(id), stream, err));
+out:
+    return status;
+}
+
+static int64_t op_at(const struct order *order, int64_t place)
+{
+    return order->sequence ? order->sequence[place] : place;
+}
+
+/* ---- pass 1 ---- */
+
+static int64_t wall_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static enum status read_times(struct device *device, const struct plan *plan,
+                              struct timing *timing, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t first = INT64_MAX, last = 0;
+    TRY(allocate((void **)&timing->begin_ns, plan->n_ops, sizeof(int64_t), "times", err));
+    TRY(allocate((void **)&timing->end_ns, plan->n_ops, sizeof(int64_t), "times", err));
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        TRY(device->verbs->elapsed(device, begin_event(id), &timing->begin_ns[id], err));
+        TRY(device->verbs->elapsed(device, end_event(id), &timing->end_ns[id], err));
+        first = timing->begin_ns[id] < first ? timing->begin_ns[id] : first;
+        last = timing->end_ns[id] > last ? timing->end_ns[id] : last;
+    }
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        timing->begin_ns[id] -= first;
+        timing->end_ns[id] -= first;
+    }
+    timing->total_ns = plan->n_ops ? last - first : 0;
+    timing->per_op = 1;
+out:
+    return status;
+}
+
+enum status run_plan(struct device *device, const struct plan *plan, const struct init *init,
+                     int timed, struct timing *timing, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct order order = {0};
+    memset(timing, 0, sizeof *timing);
+    TRY(order_open(&order, plan, err));
+    TRY(load(device, plan, init, err));
+    int64_t begin = wall_ns();
+    for (int64_t place = 0; place < order.n_sequence; place++)
+        TRY(queue_op(device, plan, op_at(&order, place), init, timed, NULL, 0, err));
+    TRY(device->verbs->sync(device, err));
+    timing->total_ns = wall_ns() - begin;
+    timing->wall = !timed;
+    if (timed)
+        TRY(read_times(device, plan, timing, err));
+out:
+    order_close(&order);
+    if (status != STATUS_OK)
+        timing_free(timing);
+    return status;
+}
+
+/* ---- pass 2 ---- */
+
+/* A stop lies where the next op belongs to another ring step or another iteration. */
+static int stops_before(const struct plan *plan, const struct stop *now, int64_t id)
+{
+    const struct op *op = &plan->ops[id];
+    return op->iteration != now->iteration ||
+           (op->step != NONE && now->step != NONE && op->step != now->step);
+}
+
+static enum status find_stops(const struct plan *plan, const struct order *order,
+                              struct values *values, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t most = 2;
+    for (int64_t place = 1; place < order->n_sequence; place++)
+        most += plan->ops[op_at(order, place)].step != plan->ops[op_at(order, place - 1)].step;
+    TRY(allocate((void **)&values->stops, most, sizeof *values->stops, "stops", err));
+    struct stop now = {.iteration = 0, .step = NONE};
+    values->stops[values->n_stops++] = now;
+    for (int64_t place = 0; place < order->n_sequence; place++) {
+        int64_t id = op_at(order, place);
+        if (stops_before(plan, &now, id)) {
+            values->stops[values->n_stops++] = now;
+            now.step = NONE;
+        }
+        now.iteration = plan->ops[id].iteration;
+        now.step = plan->ops[id].step != NONE ? plan->ops[id].step : now.step;
+        now.end = place + 1;
+    }
+    if (order->n_sequence > 0)
+        values->stops[values->n_stops++] = now;
+    if (plan->n_ranks <= VALUES_MAX_RANKS)
+        TRY(allocate((void **)&values->read, (int64_t)values->n_stops * plan->n_ranks * plan->n_ranks,
+                     sizeof *values->read, "values of the trace", err));
+out:
+    return status;
+}
+
+static enum status read_values(struct device *device, const struct plan *plan, double *read,
+                               struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        for (int segment = 0; segment < plan->n_ranks; segment++) {
+            struct span at = {.rank = rank, .memory = MEMORY_DATA};
+            char element[16] = {0};
+            double *value = &read[rank * plan->n_ranks + segment];
+            plan_part(0, plan->count, plan->n_ranks, segment, &at.first, &at.count);
+            *value = NAN;
+            if (at.count == 0)
+                continue;
+            at.count = 1;
+            TRY(device->verbs->get(device, at, element, err));
+            *value = dtype_load(plan->dtype, element);
+        }
+out:
+    return status;
+}
+
+enum status run_values(struct device *device, const struct plan *plan, const struct init *init,
+                       struct values *values, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct order order = {0};
+    int64_t *places = NULL, done = 0;
+    memset(values, 0, sizeof *values);
+    TRY(order_open(&order, plan, err));
+    TRY(allocate((void **)&places, plan->n_ops, sizeof *places, "places", err));
+    for (int64_t place = 0; place < order.n_sequence; place++)
+        places[op_at(&order, place)] = place;
+    TRY(find_stops(plan, &order, values, err));
+    TRY(load(device, plan, init, err));
+    for (int stop = 0; stop < values->n_stops; stop++) {
+        int64_t synced = done;
+        for (; done < values->stops[stop].end; done++)
+            TRY(queue_op(device, plan, op_at(&order, done), init, 0, places, synced, err));
+        TRY(device->verbs->sync(device, err));
+        if (values->read)
+            TRY(read_values(device, plan,
+                            values->read + (int64_t)stop * plan->n_ranks * plan->n_ranks, err));
+    }
+out:
+    free(places);
+    order_close(&order);
+    if (status != STATUS_OK)
+        values_free(values);
+    return status;
+}
+
+/* ---- output ---- */
+
+static enum status write_rank(struct device *device, const struct plan *plan, int rank,
+                              struct npy_writer *writer, void *buffer, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t block = BLOCK_BYTES / (int64_t)dtype_size(plan->dtype);
+    for (int64_t first = 0; first < plan->count; first += block) {
+        int64_t n = plan->count - first < block ? plan->count - first : block;
+        TRY(device->verbs->get(device, (struct span){rank, MEMORY_DATA, first, n}, buffer, err));
+        TRY(npy_append(writer, buffer, n, err));
+    }
+out:
+    return status;
+}
+
+enum status run_output(struct device *device, const struct plan *plan, const char *pattern,
+                       const struct npy *like, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct npy_writer *writers = NULL;
+    void *buffer = NULL;
+    char *path = NULL;
+    TRY(allocate((void **)&writers, plan->n_ranks, sizeof *writers, "output files", err));
+    TRY(allocate(&buffer, BLOCK_BYTES, 1, "a block of data", err));
+    /* All are written before the first gets its name: all of them appear, or none. */
+    for (int rank = 0; rank < plan->n_ranks; rank++) {
+        free(path);
+        path = npy_path(pattern, rank);
+        if (!path)
+            TRY(fail(err, STATUS_MACHINE, "not enough memory for the name of an output file"));
+        TRY(npy_create(&writers[rank], path, like, err));
+        TRY(write_rank(device, plan, rank, &writers[rank], buffer, err));
+    }
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        TRY(npy_commit(&writers[rank], err));
+out:
+    for (int rank = 0; writers && rank < plan->n_ranks; rank++)
+        npy_discard(&writers[rank]);
+    free(path);
+    free(buffer);
+    free(writers);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* run.h - carries out a plan on devices: the only bridge between the two.
+ *
+ *     TRY(run_open(&device, backend, plan, &options, err));
+ *     TRY(run_plan(device, plan, init, &timing, err));      pass 1: timed, then verified
+ *     TRY(run_values(device, plan, init, &values, err));    pass 2: stops after every ring step
+ *
+ * Pass 1 queues the whole plan without looking up: each op becomes "wait for its waits, do it,
+ * record its event". Pass 2 runs the same plan again on the same data, but waits for all devices
+ * after each ring step and reads one element of every segment of every rank, so that the values in
+ * a trace were read, not worked out. Its times are of no interest and not kept.
+ */
+#ifndef RING_RUN_H
+#define RING_RUN_H
+
+#include "common/device.h"
+#include "common/init.h"
+#include "ring/outcome.h"
+#include "ring/plan.h"
+
+struct run_options {
+    const int *device_of;       /* [n_ranks] */
+    int timed;                  /* record when each op began and ended */
+    int timeout_s, peer_off;    /* cuda */
+    struct device_model model;  /* host */
+    int random;
+    uint64_t seed;
+};
+
+/* Opens the devices for this plan and allocates its memories. STATUS_MACHINE: cannot be done. */
+enum status run_open(struct device **device, enum device_backend backend, const struct plan *plan,
+                     const struct run_options *options, struct error *err);
+
+/* Both begin by writing each rank's data of iteration 0. The plan has passed proof_can_run(). */
+enum status run_plan(struct device *device, const struct plan *plan, const struct init *init,
+                     int timed, struct timing *timing, struct error *err);
+enum status run_values(struct device *device, const struct plan *plan, const struct init *init,
+                       struct values *values, struct error *err);
+
+/* Writes each rank's data (after the run) to its file: %r in the pattern is the rank. */
+enum status run_output(struct device *device, const struct plan *plan, const char *pattern,
+                       const struct npy *like, struct error *err);
+
+#endif
