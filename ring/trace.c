@@ -1,0 +1,71 @@
+/* trace.c - sums over a run that every writer prints. */
+#include "ring/trace.h"
+
+#include <stdlib.h>
+
+
+struct link_use {
+    int64_t bytes, ns;
+};
+
+enum status trace_traffic(const struct scene *scene, struct traffic *t, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct plan *plan = scene->plan;
+    const struct timing *timing = scene->timing;
+    struct link_use *uses = NULL;
+    int64_t *sent = NULL, size = (int64_t)dtype_size(plan->dtype);
+    *t = (struct traffic){.least_sent = INT64_MAX, .busiest_from = NONE, .busiest_to = NONE};
+    TRY(allocate((void **)&sent, plan->n_ranks, sizeof *sent, "traffic", err));
+    TRY(allocate((void **)&uses, scene->n_links, sizeof *uses, "traffic", err));
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        const struct op *op = &plan->ops[id];
+        if (op->kind != OP_COPY || op->src.rank == op->dst.rank)
+            continue;
+        sent[op->src.rank] += op->dst.count * size;
+        /* links are sorted by (from, to) */
+        int low = 0, high = scene->n_links;
+        while (high - low > 1) {
+            int middle = low + (high - low) / 2;
+            const struct scene_link *l = &scene->links[middle];
+            if (l->from < op->src.rank || (l->from == op->src.rank && l->to <= op->dst.rank))
+                low = middle;
+            else
+                high = middle;
+        }
+        uses[low].bytes += op->dst.count * size;
+        if (timing && timing->per_op)
+            uses[low].ns += timing->end_ns[id] - timing->begin_ns[id];
+    }
+    for (int rank = 0; rank < plan->n_ranks; rank++) {
+        t->least_sent = sent[rank] < t->least_sent ? sent[rank] : t->least_sent;
+        t->most_sent = sent[rank] > t->most_sent ? sent[rank] : t->most_sent;
+    }
+    for (int i = 0; i < scene->n_links; i++)
+        if (uses[i].bytes > t->busiest_bytes ||
+            (uses[i].bytes == t->busiest_bytes && uses[i].ns > t->busiest_ns)) {
+            t->busiest_bytes = uses[i].bytes;
+            t->busiest_ns = uses[i].ns;
+            t->busiest_from = scene->links[i].from;
+            t->busiest_to = scene->links[i].to;
+        }
+out:
+    free(sent);
+    free(uses);
+    return status;
+}
+
+double trace_algbw(const struct scene *scene)
+{
+    const struct plan *plan = scene->plan;
+    if (!scene->timing || scene->timing->total_ns <= 0)
+        return 0;
+    double bytes = (double)plan->count * (double)dtype_size(plan->dtype) * plan->iterations;
+    return bytes / (double)scene->timing->total_ns; /* bytes per ns = GB per s */
+}
+
+double trace_busbw(const struct scene *scene)
+{
+    int n = scene->plan->n_ranks;
+    return trace_algbw(scene) * ring_steps(n) / n;
+}

@@ -1,0 +1,72 @@
+/* trace.h - what the writers of traces look at, and the writers.
+ *
+ * By the time anything is shown the run is over. A scene is all that is known about it: the plan,
+ * the proof, the times of pass 1, the values of pass 2, the verdict, and words about the machine.
+ * A writer turns a scene into text and asks nothing further.
+ */
+#ifndef RING_TRACE_H
+#define RING_TRACE_H
+
+#include <stdio.h>
+
+#include "ring/check.h"
+#include "ring/outcome.h"
+#include "ring/plan.h"
+
+struct scene_link {
+    int from, to;      /* ranks */
+    const char *path;  /* "peer access", "staged through the host", .. */
+};
+
+struct scene {
+    const struct plan *plan;
+    const struct proof *proof;
+    const struct timing *timing;   /* NULL: did not run */
+    const struct values *values;   /* NULL: no second pass */
+    const struct verdict *verdict; /* NULL: did not run */
+    uint64_t second_hash;          /* of the second pass, where values is there */
+
+    const char *backend;           /* "cuda", "host" */
+    const char *engine;            /* "eager" */
+    int simulated, n_devices;
+    const int *device_of;          /* [n_ranks] */
+    char (*device_names)[96];      /* [n_ranks] */
+    int n_links;
+    const struct scene_link *links;
+    const char *notice;            /* one sentence on simulated or shared GPUs, or "" */
+    const char *link_model;        /* host: "nvlink4: 2.4 us + bytes / 392 GB/s"; else "" */
+    const char *times;             /* how times were obtained */
+    const char *data;              /* what the ranks' data is */
+    int64_t clock_error_ns;
+};
+
+struct show {
+    FILE *file;
+    int color;   /* may use bold and colours, never as the only sign */
+    int steps;   /* show every ring step; else only head and result */
+    int quiet;   /* only the result */
+    int pause;   /* wait for Enter at each ring step */
+};
+
+/* For people. */
+enum status trace_text(const struct scene *scene, const struct show *show, struct error *err);
+
+/* One JSON object a line: a header, every op, a summary. Numbers do not follow the locale. */
+enum status trace_json(const struct scene *scene, FILE *file, struct error *err);
+
+/* ---- figures that every writer gives, so that they are the same ones ---- */
+
+struct traffic {
+    int64_t least_sent, most_sent;       /* bytes that a rank sends, over all ranks */
+    int64_t busiest_bytes, busiest_ns;   /* of the link that carries most; its time in use */
+    int busiest_from, busiest_to;        /* NONE where nothing is copied between ranks */
+};
+
+enum status trace_traffic(const struct scene *scene, struct traffic *traffic, struct error *err);
+
+/* algbw = S / t; busbw = algbw x 2(N-1)/N, the rate each link must have carried
+ * (nccl-tests, doc/PERFORMANCE.md). S is a rank's buffer; GB = 1e9 bytes. 0 where t is 0. */
+double trace_algbw(const struct scene *scene);
+double trace_busbw(const struct scene *scene);
+
+#endif
