@@ -1,0 +1,102 @@
+/* options.c - getopt_long's tables are made from ours, and its complaints are put in our words. */
+#include "common/options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/quote.h"
+
+#define FIRST_ID 1000 /* getopt_long reports row i as FIRST_ID + i, its letter as the letter */
+
+static int takes_argument(const struct option_row *row)
+{
+    return !row->argument ? no_argument : row->argument[0] == '[' ? optional_argument
+                                                                   : required_argument;
+}
+
+static const struct option_row *find_row(const struct option_row *rows, int n_rows, int id)
+{
+    for (int i = 0; i < n_rows; i++)
+        if (id == FIRST_ID + i || (rows[i].letter && id == rows[i].letter))
+            return &rows[i];
+    return NULL;
+}
+
+static enum status refuse(const struct option_row *rows, int n_rows, int id, const char *word,
+                          struct error *err)
+{
+    const struct option_row *row = find_row(rows, n_rows, optopt);
+    if (id == ':' && row)
+        return fail(err, STATUS_USAGE, "--%s needs an argument: --%s %s", row->name, row->name,
+                    row->argument);
+    if (row && optopt >= FIRST_ID)
+        return fail(err, STATUS_USAGE, "--%s takes no argument", row->name);
+    return fail(err, STATUS_USAGE, "unknown option '%s'; see ring_demo --help",
+                quote_text(word).text);
+}
+
+enum status options_read(const struct option_row *rows, int n_rows, int command, int argc,
+                         char **argv, void *settings, int *first_operand, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct option *table = NULL;
+    char *letters = NULL, *l;
+    TRY(allocate((void **)&table, n_rows + 1, sizeof *table, "options", err));
+    TRY(allocate((void **)&letters, 3 * n_rows + 2, 1, "options", err));
+    l = letters;
+    *l++ = ':'; /* a missing argument is reported as ':' and not printed */
+    for (int i = 0; i < n_rows; i++) {
+        int takes = takes_argument(&rows[i]);
+        table[i] = (struct option){rows[i].name, takes, NULL, FIRST_ID + i};
+        if (rows[i].letter) {
+            *l++ = rows[i].letter;
+            if (takes == required_argument)
+                *l++ = ':';
+        }
+    }
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int at = optind, id = getopt_long(argc, argv, letters, table, NULL);
+        if (id == -1)
+            break;
+        const struct option_row *row = find_row(rows, n_rows, id);
+        if (!row) {
+            /* optind stays on a cluster of letters until its end */
+            status = refuse(rows, n_rows, id, argv[optind > at ? optind - 1 : at], err);
+            goto out;
+        }
+        if (!(row->commands & 1u << command)) {
+            status = fail(err, STATUS_USAGE, "--%s is not an option of this command; see --help",
+                          row->name);
+            goto out;
+        }
+        TRY(row->set(settings, optarg, err));
+    }
+    *first_operand = optind;
+out:
+    free(table);
+    free(letters);
+    return status;
+}
+
+void options_print(const struct option_row *rows, int n_rows, int command, FILE *file)
+{
+    for (int i = 0; i < n_rows; i++) {
+        if (!(rows[i].commands & 1u << command))
+            continue;
+        char left[64], letter[8] = "    ";
+        if (rows[i].letter)
+            snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, rows[i].name,
+                 rows[i].argument && rows[i].argument[0] != '[' ? " " : "",
+                 rows[i].argument ? rows[i].argument : "");
+        for (const char *line = rows[i].help; line;) {
+            const char *end = strchr(line, '\n');
+            int length = end ? (int)(end - line) : (int)strlen(line);
+            fprintf(file, "  %-27s %.*s\n", line == rows[i].help ? left : "", length, line);
+            line = end ? end + 1 : NULL;
+        }
+    }
+}

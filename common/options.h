@@ -1,0 +1,32 @@
+/* options.h - a command line read by a table, and the help printed from the same table.
+ *
+ * Reading rests on getopt_long(), so --gpus=4, --gpus 4, -g4 and unambiguous short forms all work.
+ */
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+#include <stdio.h>
+
+#include "common/status.h"
+
+struct option_row {
+    char letter;            /* 0: none */
+    const char *name;
+    const char *argument;   /* "N"; "[=KIND]" for one that may be left out; NULL for none */
+    unsigned commands;      /* bit c: offered by command c */
+    const char *help;       /* one line, or several with '\n' */
+    /* Takes the argument's text (NULL where there is none) into the settings. A refusal names the
+     * option by itself: "--gpus x: ..." */
+    enum status (*set)(void *settings, const char *text, struct error *err);
+};
+
+/* Reads argv[1 ..] for one command (a bit of option_row.commands). What is neither option nor its
+ * argument is moved to the end of argv; *first_operand is its index. STATUS_USAGE: an unknown
+ * option, one of another command, a missing argument. */
+enum status options_read(const struct option_row *rows, int n_rows, int command, int argc,
+                         char **argv, void *settings, int *first_operand, struct error *err);
+
+/* The options of one command, as a table for people. */
+void options_print(const struct option_row *rows, int n_rows, int command, FILE *file);
+
+#endif

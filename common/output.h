@@ -1,0 +1,26 @@
+/* output.h - a text file that appears whole or not at all.
+ *
+ * Written under a temporary name beside `path` and renamed when all of it is there, so an
+ * interrupted run leaves neither half a file nor the loss of an old one. What is no regular file
+ * (a terminal, a pipe, /dev/null) is written directly. path NULL is standard output.
+ */
+#ifndef COMMON_OUTPUT_H
+#define COMMON_OUTPUT_H
+
+#include <stdio.h>
+
+#include "common/status.h"
+
+struct output {
+    FILE *file;
+    const char *path; /* not owned; NULL: standard output */
+    char *temporary;  /* owned; NULL: written directly */
+};
+
+/* STATUS_USAGE: cannot be written there. */
+enum status output_open(struct output *output, const char *path, struct error *err);
+/* Flushes, closes and names the file. STATUS_MACHINE: not all could be written. */
+enum status output_commit(struct output *output, struct error *err);
+void output_discard(struct output *output); /* also of a committed or zeroed one: then nothing */
+
+#endif

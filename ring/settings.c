@@ -1,0 +1,445 @@
+/* settings.c - the table of options, and how what was not said is filled in. */
+#include "ring/settings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/format.h"
+#include "common/options.h"
+#include "common/quote.h"
+
+/* ---- links of the host backend ---- */
+
+/* Datasheet rates are peaks per direction, in GB/s = 1e9 bytes per second; latencies of the
+ * datasheet rows are that of nvlink4's measurement, since datasheets give none. */
+static const struct {
+    const char *name;
+    double GBps, us;
+} links[] = {
+    /* cudaMemcpyPeerAsync between two NVIDIA H200 over NV18, CUDA 13.0, both directions at once:
+     * 392 GB/s at 1 GiB; 206 GB/s at 1 MiB, which is 2.4 us more than 1 MiB takes at 392 GB/s */
+    {"nvlink4", 392, 2.4},
+    {"nvlink3", 300, 2.4},  /* NVIDIA A100 datasheet: 600 GB/s, both directions together */
+    {"nvlink2", 150, 2.4},  /* NVIDIA V100 datasheet: 300 GB/s, both directions together */
+    {"pcie5", 63, 2.4},     /* PCI-SIG: 32 GT/s x 16 lanes, 128b/130b coding */
+    {"pcie4", 31.5, 2.4},   /* PCI-SIG: 16 GT/s x 16 lanes, 128b/130b coding */
+    {"pcie3", 15.75, 2.4},  /* PCI-SIG: 8 GT/s x 16 lanes, 128b/130b coding */
+};
+#define N_LINKS (int)(sizeof links / sizeof *links)
+
+/* Kernels: NVIDIA H200 datasheet, 4.8 TB/s of memory bandwidth; 2 us to start one is assumed. */
+#define KERNEL_NS 2000
+#define MEMORY_GBPS 4800
+
+static void set_model(struct device_model *model, const char *name, double GBps, double us)
+{
+    *model = (struct device_model){.link_latency_ns = llround(us * 1000), .link_GBps = GBps,
+                                   .kernel_latency_ns = KERNEL_NS, .memory_GBps = MEMORY_GBPS};
+    snprintf(model->name, sizeof model->name, "%s", name);
+}
+
+/* ---- one function per option ---- */
+
+#define SETTER(name) static enum status name(void *to, const char *text, struct error *err)
+#define SETTINGS struct settings *s = to
+
+static enum status set_number(const char *option, const char *text, int64_t least, int64_t most,
+                              int suffix, int64_t *out, struct error *err)
+{
+    if (!parse_count(text, least, most, suffix, out))
+        return fail(err, STATUS_USAGE, "--%s %s: a whole number from %" PRId64 " to %" PRId64
+                    " is wanted%s", option, quote_text(text).text, least, most,
+                    suffix ? " (suffixes K, M, G are powers of 1024)" : "");
+    return STATUS_OK;
+}
+
+static enum status set_int(const char *option, const char *text, int least, int most, int *out,
+                           struct error *err)
+{
+    int64_t value = 0;
+    enum status status = set_number(option, text, least, most, 0, &value, err);
+    if (status == STATUS_OK)
+        *out = (int)value;
+    return status;
+}
+
+SETTER(set_gpus) { SETTINGS; return set_int("gpus", text, 1, PLAN_MAX_RANKS, &s->n_ranks, err); }
+SETTER(set_pieces) { SETTINGS; return set_int("pieces", text, 1, 4096, &s->pieces, err); }
+SETTER(set_slots) { SETTINGS; return set_int("slots", text, 1, 4096, &s->slots, err); }
+SETTER(set_repeat) { SETTINGS; return set_int("repeat", text, 1, 1000000, &s->repeat, err); }
+
+SETTER(set_timeout)
+{
+    SETTINGS;
+    s->cuda_given = 1;
+    return set_int("timeout", text, 1, 86400, &s->timeout_s, err);
+}
+
+SETTER(set_count)
+{
+    SETTINGS;
+    return set_number("count", text, 0, INT64_MAX / 16, 1, &s->count, err);
+}
+
+SETTER(set_devices) { SETTINGS; (void)err; s->devices = text; return STATUS_OK; }
+SETTER(set_init) { SETTINGS; (void)err; s->init = text; return STATUS_OK; }
+SETTER(set_input) { SETTINGS; (void)err; s->input = text; return STATUS_OK; }
+SETTER(set_output) { SETTINGS; (void)err; s->output = text; return STATUS_OK; }
+SETTER(set_trace_file) { SETTINGS; (void)err; s->trace_file = text; return STATUS_OK; }
+SETTER(set_step) { SETTINGS; (void)err; (void)text; s->step = 1; return STATUS_OK; }
+SETTER(set_quiet) { SETTINGS; (void)err; (void)text; s->quiet = 1; return STATUS_OK; }
+SETTER(set_help) { SETTINGS; (void)err; (void)text; s->help = 1; return STATUS_OK; }
+SETTER(set_version) { SETTINGS; (void)err; (void)text; s->version = 1; return STATUS_OK; }
+
+SETTER(set_backend)
+{
+    SETTINGS;
+    s->backend_given = strcmp(text, "auto") != 0;
+    s->backend = strcmp(text, "cuda") == 0 ? BACKEND_CUDA : BACKEND_HOST;
+    if (s->backend_given && s->backend == BACKEND_HOST && strcmp(text, "host") != 0)
+        return fail(err, STATUS_USAGE, "--backend %s: auto, cuda or host is wanted",
+                    quote_text(text).text);
+    return STATUS_OK;
+}
+
+SETTER(set_dtype)
+{
+    SETTINGS;
+    s->dtype_given = 1;
+    if (!dtype_parse(text, &s->dtype))
+        return fail(err, STATUS_USAGE, "--dtype %s: float32, float64 or int32 is wanted",
+                    quote_text(text).text);
+    return STATUS_OK;
+}
+
+SETTER(set_redop)
+{
+    SETTINGS;
+    if (!redop_parse(text, &s->redop))
+        return fail(err, STATUS_USAGE, "--op %s: sum, avg, min, max or prod is wanted",
+                    quote_text(text).text);
+    return STATUS_OK;
+}
+
+SETTER(set_trace)
+{
+    SETTINGS;
+    s->trace = !text || strcmp(text, "text") == 0 ? TRACE_TEXT : TRACE_JSON;
+    if (s->trace == TRACE_JSON && strcmp(text, "json") != 0)
+        return fail(err, STATUS_USAGE, "--trace=%s: text or json is wanted",
+                    quote_text(text).text);
+    return STATUS_OK;
+}
+
+SETTER(set_schedule)
+{
+    SETTINGS;
+    int64_t seed = 0;
+    s->random = strncmp(text, "random:", 7) == 0;
+    if (s->random ? !parse_count(text + 7, 0, INT64_MAX, 0, &seed) : strcmp(text, "model") != 0)
+        return fail(err, STATUS_USAGE, "--schedule %s: model or random:SEED is wanted, SEED a "
+                    "whole number", quote_text(text).text);
+    s->seed = (uint64_t)seed;
+    return STATUS_OK;
+}
+
+SETTER(set_link)
+{
+    SETTINGS;
+    char *end;
+    s->link_given = 1;
+    for (int i = 0; i < N_LINKS; i++)
+        if (strcmp(text, links[i].name) == 0) {
+            set_model(&s->model, links[i].name, links[i].GBps, links[i].us);
+            return STATUS_OK;
+        }
+    double GBps = strtod(text, &end), us = 0;
+    int numbers = end != text && *end == ':' && end[1] != '\0';
+    if (numbers)
+        us = strtod(end + 1, &end);
+    if (!numbers || *end != '\0' || !(GBps >= 1e-6 && GBps <= 1e6) || !(us >= 0 && us <= 1e6))
+        return fail(err, STATUS_USAGE, "--link %s: nvlink4, nvlink3, nvlink2, pcie5, pcie4, pcie3 or "
+                    "GBps:us is wanted, as in 25:1.5 (GB/s from 1e-6 to 1e6, us from 0 to 1e6)",
+                    quote_text(text).text);
+    set_model(&s->model, "link", GBps, us);
+    return STATUS_OK;
+}
+
+SETTER(set_p2p)
+{
+    SETTINGS;
+    s->cuda_given = 1;
+    s->peer_off = strcmp(text, "off") == 0;
+    if (!s->peer_off && strcmp(text, "auto") != 0)
+        return fail(err, STATUS_USAGE, "--p2p %s: auto or off is wanted", quote_text(text).text);
+    return STATUS_OK;
+}
+
+SETTER(set_color)
+{
+    SETTINGS;
+    s->color = strcmp(text, "always") == 0 ? 1 : strcmp(text, "never") == 0 ? 0 : -1;
+    if (s->color == -1 && strcmp(text, "auto") != 0)
+        return fail(err, STATUS_USAGE, "--color %s: auto, always or never is wanted",
+                    quote_text(text).text);
+    return STATUS_OK;
+}
+
+/* ---- the table ---- */
+
+#define RING (1u << COMMAND_RING)
+#define PLAN (1u << COMMAND_PLAN)
+#define EVERY ((1u << N_COMMANDS) - 1)
+
+static const struct option_row rows[] = {
+    {'g', "gpus", "N", RING | PLAN, "ranks (default: all visible GPUs if two or more; else 4)",
+     set_gpus},
+    {0, "devices", "LIST", RING, "device of each rank in ring order, as in 0,1,0,1; a device that\n"
+     "repeats takes several ranks", set_devices},
+    {0, "backend", "B", RING, "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
+     set_backend},
+    {'c', "count", "E", RING | PLAN, "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
+     "powers of 1024", set_count},
+    {'d', "dtype", "T", RING | PLAN, "float32 (default), float64 or int32", set_dtype},
+    {'o', "op", "OP", RING | PLAN, "sum (default), avg, min, max or prod", set_redop},
+    {0, "pieces", "P", RING | PLAN, "cut each segment in P, so that copy and add overlap (default 1)",
+     set_pieces},
+    {0, "slots", "S", RING | PLAN, "segments an inbox has room for (default 2)", set_slots},
+    {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
+     set_repeat},
+    {0, "init", "I", RING, "data: index (default), rank, ones, random:SEED, or values:a,b,..\n"
+     "(rank r holds value number r)", set_init},
+    {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
+     set_input},
+    {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
+    {0, "trace", "[=KIND]", RING, "every step: text (default) or json (JSON lines)", set_trace},
+    {0, "trace-file", "FILE", RING, "where the trace goes (default: standard output)",
+     set_trace_file},
+    {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
+    {0, "schedule", "S", RING, "host: model (default), or random:SEED: any order the waits allow",
+     set_schedule},
+    {0, "link", "L", RING, "host: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4, pcie3, or\n"
+     "GBps:us, as in 25:1.5", set_link},
+    {0, "p2p", "W", RING, "cuda: auto (default) or off (stage copies through the host)", set_p2p},
+    {0, "timeout", "S", RING, "cuda: give up after S seconds without an end (default 60)",
+     set_timeout},
+    {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
+    {'q', "quiet", NULL, RING, "print the verdicts only", set_quiet},
+    {'h', "help", NULL, EVERY, "print this", set_help},
+    {0, "version", NULL, EVERY, "print the version and what was built in", set_version},
+};
+#define N_ROWS (int)(sizeof rows / sizeof *rows)
+
+static const struct {
+    const char *name, *operand, *help;
+} commands[N_COMMANDS] = {
+    [COMMAND_RING] = {"ring", "", "one ring all-reduce, run, verified and explained"},
+    [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it"},
+    [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan in a file (- is standard input)"},
+    [COMMAND_DOCTOR] = {"doctor", "", "what this machine can do, in plain words"},
+};
+
+void settings_help(enum command command, FILE *file)
+{
+    if (command == COMMAND_RING) {
+        fprintf(file, "ring_demo: how GPUs add up their gradients. Usage:\n");
+        for (int i = 0; i < N_COMMANDS; i++)
+            fprintf(file, "  ring_demo %-6s%-8s %s%s\n", commands[i].name, commands[i].operand,
+                    commands[i].help, i == COMMAND_RING ? " (the default)" : "");
+    } else {
+        fprintf(file, "ring_demo %s %s: %s\n", commands[command].name, commands[command].operand,
+                commands[command].help);
+    }
+    fprintf(file, "\n");
+    options_print(rows, N_ROWS, (int)command, file);
+    if (command == COMMAND_RING)
+        fprintf(file, "\nExit status: 0 good; 1 wrong result or hazard; 2 usage or unreadable input;\n"
+                      "3 this machine cannot do it.\n"
+                      "Examples: ring_demo --gpus 4 --trace      ring_demo -g 3 -c 10 --trace\n"
+                      "          ring_demo --input 'grad-%%r.npy' --output 'sum-%%r.npy'\n");
+}
+
+enum status settings_read(struct settings *s, int argc, char **argv, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int operand = 0;
+    *s = (struct settings){.count = -1, .pieces = 1, .slots = 2, .repeat = 1, .color = -1};
+    set_model(&s->model, links[0].name, links[0].GBps, links[0].us);
+    if (argc > 1 && argv[1][0] != '-') {
+        int command = 0;
+        while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
+            command++;
+        if (command == N_COMMANDS)
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check and doctor are "
+                        "the commands", quote_text(argv[1]).text);
+        s->command = (enum command)command;
+        argc--;
+        argv++;
+    }
+    TRY(options_read(rows, N_ROWS, (int)s->command, argc, argv, s, &operand, err));
+    if (s->help || s->version)
+        return STATUS_OK;
+    if (s->command == COMMAND_CHECK && operand == argc)
+        return fail(err, STATUS_USAGE, "check needs a file: ring_demo check FILE, or - for standard "
+                    "input");
+    if (s->command == COMMAND_CHECK)
+        s->file = argv[operand++];
+    if (operand < argc)
+        return fail(err, STATUS_USAGE, "unexpected argument '%s'%s", quote_text(argv[operand]).text,
+                    s->command == COMMAND_CHECK ? "" : "; a command comes before the options");
+out:
+    return status;
+}
+
+/* ---- settling ---- */
+
+static enum status choose_backend(struct settings *s, struct error *err)
+{
+    int host_only = s->random || s->link_given;
+    device_inventory(BACKEND_CUDA, &s->inventory);
+    if (!s->backend_given)
+        s->backend = s->inventory.n_devices > 0 && !host_only ? BACKEND_CUDA : BACKEND_HOST;
+    if (s->backend == BACKEND_CUDA && s->inventory.n_devices == 0)
+        return fail(err, STATUS_MACHINE, "--backend cuda: %s", s->inventory.why);
+    if (s->backend == BACKEND_CUDA && host_only)
+        return fail(err, STATUS_USAGE, "--%s is for --backend host",
+                    s->random ? "schedule random" : "link");
+    if (s->backend == BACKEND_HOST && s->cuda_given)
+        return fail(err, STATUS_USAGE, "--p2p and --timeout are for the cuda backend; here the host "
+                    "backend is used%s", s->backend_given ? "" : ", since there is no GPU");
+    return STATUS_OK;
+}
+
+static enum status open_data(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (!s->input)
+        return STATUS_OK;
+    if (s->init)
+        return fail(err, STATUS_USAGE, "--init and --input: only one of them can give the data");
+    if (s->repeat > 1)
+        return fail(err, STATUS_USAGE, "--repeat %d with --input: each repetition takes fresh data, "
+                    "and files hold only one set", s->repeat);
+    TRY(init_open_files(&s->data, s->input, s->n_ranks, err));
+    const struct npy *first = &s->data.files[0];
+    if (s->count >= 0 && s->count != first->count)
+        return fail(err, STATUS_USAGE, "--count %" PRId64 ": the --input files hold %" PRId64
+                    " elements each; leave --count out", s->count, first->count);
+    if (s->dtype_given && s->dtype != first->dtype)
+        return fail(err, STATUS_USAGE, "--dtype %s: the --input files hold %s; leave --dtype out",
+                    dtype_name(s->dtype), dtype_name(first->dtype));
+    s->n_ranks = s->data.n_files;
+    s->count = first->count;
+    s->dtype = first->dtype;
+out:
+    return status;
+}
+
+/* Reads LIST into device_of; *n gets how many there are. */
+static enum status read_devices(struct settings *s, int *n, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int known = s->backend == BACKEND_CUDA ? s->inventory.n_devices : PLAN_MAX_RANKS;
+    TRY(allocate((void **)&s->device_of, PLAN_MAX_RANKS, sizeof *s->device_of, "devices", err));
+    *n = 0;
+    for (const char *at = s->devices;; at++) {
+        char number[16];
+        size_t length = strcspn(at, ",");
+        int64_t device = 0;
+        snprintf(number, sizeof number, "%.*s", (int)(length < 15 ? length : 15), at);
+        if (*n == PLAN_MAX_RANKS || length > 14 || !parse_count(number, 0, 1000000, 0, &device))
+            return fail(err, STATUS_USAGE, "--devices %s: device numbers with commas between are "
+                        "wanted, as in 0,1,0,1", quote_text(s->devices).text);
+        if (device >= known)
+            return fail(err, STATUS_MACHINE, "--devices %s: there is no device %" PRId64 "; there "
+                        "%s %d (0 to %d)", quote_text(s->devices).text, device,
+                        known == 1 ? "is" : "are", known, known - 1);
+        s->device_of[(*n)++] = (int)device;
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+out:
+    return status;
+}
+
+/* Ranks and their devices; round-robin where they were not given. */
+static enum status place_ranks(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int visible = s->backend == BACKEND_CUDA ? s->inventory.n_devices : PLAN_MAX_RANKS, listed = 0;
+    if (s->devices) {
+        TRY(read_devices(s, &listed, err));
+        if (s->n_ranks && s->n_ranks != listed)
+            return fail(err, STATUS_USAGE, "--devices %s names %d devices for %d ranks; one for each "
+                        "rank is wanted", quote_text(s->devices).text, listed, s->n_ranks);
+        s->n_ranks = listed;
+    }
+    if (!s->n_ranks)
+        s->n_ranks = s->backend == BACKEND_CUDA && visible >= 2 ? visible : 4;
+    if (!s->devices) {
+        TRY(allocate((void **)&s->device_of, s->n_ranks, sizeof *s->device_of, "devices", err));
+        for (int rank = 0; rank < s->n_ranks; rank++)
+            s->device_of[rank] = rank % visible;
+    }
+out:
+    return status;
+}
+
+static int same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+                                 x.st_ino == y.st_ino);
+}
+
+/* An output that would end in another's place, or in an input's, is refused before anything runs. */
+static enum status check_output(const struct settings *s, struct error *err)
+{
+    if (!s->output)
+        return STATUS_OK;
+    if (s->n_ranks > 1 && !strstr(s->output, "%r"))
+        return fail(err, STATUS_USAGE, "--output %s: with %d ranks the name needs %%r, the rank",
+                    quote_path(s->output).text, s->n_ranks);
+    for (int rank = 0; s->input && rank < s->n_ranks; rank++) {
+        char *path = npy_path(s->output, rank);
+        int clash = NONE;
+        for (int i = 0; path && i < s->data.n_files && clash == NONE; i++)
+            clash = same_file(path, s->data.files[i].path) ? i : NONE;
+        enum status status = STATUS_OK;
+        if (!path || clash != NONE)
+            status = fail(err, path ? STATUS_USAGE : STATUS_MACHINE,
+                          "--output %s: would overwrite the input %s; name another file",
+                          quote_path(s->output).text,
+                          path ? quote_path(s->data.files[clash].path).text : "");
+        free(path);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+enum status settings_settle(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(choose_backend(s, err));
+    TRY(open_data(s, err));
+    TRY(place_ranks(s, err));
+    if (s->count < 0)
+        s->count = 1024 * (int64_t)s->n_ranks;
+    if (!s->input)
+        TRY(init_parse(&s->data, s->init ? s->init : "index", s->dtype, s->redop == REDOP_PROD,
+                       err));
+    TRY(check_output(s, err));
+out:
+    return status;
+}
+
+void settings_free(struct settings *s)
+{
+    init_free(&s->data);
+    free(s->device_of);
+}

@@ -1,0 +1,24 @@
+/* test_all.c - runs every suite that needs no GPU; each test in a process of its own. */
+#include <stdlib.h>
+
+#include "tests/device_contract.h"
+#include "tests/suites.h"
+
+static Suite *host_contract(void) { return device_contract_suite(BACKEND_HOST, "device: host"); }
+
+static Suite *(*const suites[])(void) = {
+    dtype_suite, arith_suite, npy_suite, init_suite, host_contract, plan_suite, ring_suite,
+    check_suite,
+};
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suites[0]());
+    for (size_t i = 1; i < sizeof suites / sizeof *suites; i++)
+        srunner_add_suite(runner, suites[i]());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    int none = srunner_ntests_run(runner) == 0;
+    srunner_free(runner);
+    return failed > 0 || none ? EXIT_FAILURE : EXIT_SUCCESS;
+}
