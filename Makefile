@@ -71,7 +71,7 @@ endif
 modules := $(call objects,$(modules))
 main    := $(call objects,ring/ring_demo.c)
 
-cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/device_contract.c))
+cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/*_contract.c))
 tests      := $(call objects,$(filter-out tests/test_cuda.c,$(wildcard tests/*.c)))
 
 # Loops over every element, and the proofs: worth more of the compiler's time.

@@ -220,6 +220,7 @@ static void give_back(struct cuda_device *c)
         if (c->events[i].event)
             (void)cudaEventDestroy(c->events[i].event);
     cuda_clock_close(c);
+    cuda_gate_remove(c);
     for (int rank = 0; c->ranks && rank < c->n_ranks; rank++) {
         for (int memory = 0; memory < N_MEMORIES; memory++)
             if (c->ranks[rank].memory[memory])
@@ -240,6 +241,7 @@ static void cuda_close(struct device *d)
     struct cuda_device *c = (struct cuda_device *)d;
     if (!c)
         return;
+    cuda_gate_let_go(c);
     if (c->queued && !c->hung) /* a copy may still write into another rank's memory */
         (void)cuda_finish_all(c, NULL);
     if (!c->hung)
@@ -364,8 +366,10 @@ enum status device_cuda_open(struct device **out, const struct device_setup *set
     c->pairs = pairs;
     c->base.facts.n_devices = c->n_gpus;
     TRY(cuda_links_open(c, setup, err));
-    if (c->timed)
+    if (c->timed) {
+        TRY(cuda_gate_make(c, err));
         TRY(cuda_clock_open(c, err));
+    }
 out:
     if (status == STATUS_OK)
         *out = &c->base;

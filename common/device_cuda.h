@@ -2,6 +2,7 @@
  *
  *   device_cuda.c            open, close, memory
  *   device_cuda_queue.c      the verbs that queue work, events, sync
+ *   device_cuda_gate.c       holds the GPUs back until a timed round is queued
  *   device_cuda_clock.c      one clock out of several GPUs' clocks
  *   device_cuda_links.c      peer access, tried before it is trusted
  *   device_cuda_inventory.c  what there is, and why there is nothing
@@ -20,6 +21,7 @@ struct cuda_rank {
     int gpu;
     cudaStream_t streams[N_LANES]; /* NULL = not yet created */
     void *memory[N_MEMORIES];
+    int n_queued[N_LANES];         /* verbs since the gate was shut */
 };
 
 struct cuda_gpu {
@@ -55,6 +57,7 @@ struct cuda_device {
     int64_t n_events;
     struct cuda_event *events;
     cudaEvent_t clock_begin, clock_end;
+    struct cuda_gate *gate;     /* of a timed device, else NULL; see device_cuda_gate.c */
 
     /* A round is the time from the first queued verb to the sync that ends it. */
     int64_t round; /* of the work queued last; 0 = none yet */
@@ -90,6 +93,14 @@ enum status cuda_visible(int *n, struct error *err);
 enum status cuda_links_open(struct cuda_device *c, const struct device_setup *setup,
                             struct error *err);
 void cuda_links_close(struct cuda_device *c);
+
+/* The gate: made and removed with the device; shut as a round begins, let go at its sync or when
+ * cuda_gate_count (told of every verb) finds a stream full. Letting go twice does nothing. */
+enum status cuda_gate_make(struct cuda_device *c, struct error *err);
+enum status cuda_gate_shut(struct cuda_device *c, struct error *err);
+void cuda_gate_count(struct cuda_device *c, int stream);
+void cuda_gate_let_go(struct cuda_device *c);
+void cuda_gate_remove(struct cuda_device *c);
 
 enum status cuda_clock_open(struct cuda_device *c, struct error *err);
 enum status cuda_clock_start(struct cuda_device *c, struct error *err);

@@ -84,7 +84,10 @@ static enum status begin(struct cuda_device *c, int stream, const char *verb, st
             TRY(cuda_clock_start(c, err));
         c->round++;
         c->queued = 1;
+        if (c->timed)
+            TRY(cuda_gate_shut(c, err));
     }
+    cuda_gate_count(c, stream);
     TRY(cuda_use(c, place->gpu, err));
 out:
     return status;
@@ -248,6 +251,7 @@ out:
 enum status cuda_sync(struct device *d, struct error *err)
 {
     struct cuda_device *c = cuda(d);
+    cuda_gate_let_go(c);
     enum status status = cuda_finish_all(c, err);
     if (status == STATUS_OK)
         c->queued = 0;

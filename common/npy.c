@@ -240,8 +240,8 @@ static enum status read_descr(struct header *h, struct error *err)
     size_t left = (size_t)(h->end - h->at);
     if (left > 0 && (*h->at == '[' || *h->at == '('))
         return fail(err, STATUS_USAGE,
-                    "%s: a structured type, %s; save one plain field with np.save(path, arr['x'])",
-                    quote_path(path).text, quote_bytes(h->at, left).text);
+                    "%s: a structured type, %s ..; save one field, as in np.save(path, arr['x'])",
+                    quote_path(path).text, quote_bytes(h->at, left < 40 ? left : 40).text);
     enum status status = read_string(h, &text, &length, "a type such as '<f4'", err);
     if (status != STATUS_OK)
         return status;
@@ -446,7 +446,7 @@ enum status npy_read(const struct npy *npy, int64_t first, int64_t count, void *
     struct stat info;
     int64_t identity[4], size = (int64_t)dtype_size(npy->dtype);
     int file = -1;
-    if (!npy->path || first < 0 || count < 0 || first > npy->count || count > npy->count - first)
+    if (!npy->path || first < 0 || count < 0 || count > npy->count - first)
         return fail(err, STATUS_MACHINE, "%s: read of %lld elements from %lld, of %lld",
                     npy->path ? quote_path(npy->path).text : "closed .npy file", (long long)count,
                     (long long)first, (long long)npy->count);

@@ -163,6 +163,22 @@ out:
     return status;
 }
 
+/* Loads fresh data and runs the whole plan; *ns is what that took on the host's clock. */
+static enum status run_through(struct device *device, const struct plan *plan,
+                               const struct init *init, const struct order *order, int timed,
+                               int64_t *ns, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(load(device, plan, init, err));
+    int64_t begin = wall_ns();
+    for (int64_t place = 0; place < order->n_sequence; place++)
+        TRY(queue_op(device, plan, op_at(order, place), init, timed, NULL, 0, err));
+    TRY(device->verbs->sync(device, err));
+    *ns = wall_ns() - begin;
+out:
+    return status;
+}
+
 enum status run_plan(struct device *device, const struct plan *plan, const struct init *init,
                      int timed, struct timing *timing, struct error *err)
 {
@@ -170,12 +186,9 @@ enum status run_plan(struct device *device, const struct plan *plan, const struc
     struct order order = {0};
     memset(timing, 0, sizeof *timing);
     TRY(order_open(&order, plan, err));
-    TRY(load(device, plan, init, err));
-    int64_t begin = wall_ns();
-    for (int64_t place = 0; place < order.n_sequence; place++)
-        TRY(queue_op(device, plan, op_at(&order, place), init, timed, NULL, 0, err));
-    TRY(device->verbs->sync(device, err));
-    timing->total_ns = wall_ns() - begin;
+    if (timed && !device->facts.simulated) /* first launches and first copies are slow */
+        TRY(run_through(device, plan, init, &order, timed, &timing->total_ns, err));
+    TRY(run_through(device, plan, init, &order, timed, &timing->total_ns, err));
     timing->wall = !timed;
     if (timed)
         TRY(read_times(device, plan, timing, err));
@@ -208,7 +221,7 @@ static enum status find_stops(const struct plan *plan, const struct order *order
     values->stops[values->n_stops++] = now;
     for (int64_t place = 0; place < order->n_sequence; place++) {
         int64_t id = op_at(order, place);
-        if (stops_before(plan, &now, id)) {
+        if (place > 0 && stops_before(plan, &now, id)) {
             values->stops[values->n_stops++] = now;
             now.step = NONE;
         }

@@ -536,7 +536,7 @@ static enum status print_figures(const struct text *t)
     fprintf(t->file, "  %-25s  %.1f us%s", "time", us(s->timing->total_ns),
             s->simulated       ? " (modelled)"
             : s->timing->wall ? " (host clock, queueing included, no warm-up)"
-                               : " (one run, no warm-up)");
+                               : " (one run, after one to warm up)");
     if (n > 1)
         fprintf(t->file, "\n  %-25s  algbw = S/t = %.3f GB/s; busbw = algbw x 2(N-1)/N = %.3f GB/s",
                 "rates", trace_algbw(s), trace_busbw(s));

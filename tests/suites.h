@@ -11,5 +11,6 @@ Suite *dtype_suite(void);
 Suite *plan_suite(void);
 Suite *ring_suite(void);
 Suite *check_suite(void);
+Suite *run_suite(void);
 
 #endif

@@ -2,13 +2,15 @@
 #include <stdlib.h>
 
 #include "tests/device_contract.h"
+#include "tests/run_contract.h"
 #include "tests/suites.h"
 
 static Suite *host_contract(void) { return device_contract_suite(BACKEND_HOST, "device: host"); }
+static Suite *host_runs(void) { return run_contract_suite(BACKEND_HOST, "run: host"); }
 
 static Suite *(*const suites[])(void) = {
     dtype_suite, arith_suite, npy_suite, init_suite, host_contract, plan_suite, ring_suite,
-    check_suite,
+    check_suite, host_runs, run_suite,
 };
 
 int main(void)

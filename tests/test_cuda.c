@@ -5,6 +5,7 @@
  * passes.
  */
 #include "tests/device_contract.h"
+#include "tests/run_contract.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,8 +203,6 @@ START_TEST(the_inventory_describes_what_opens)
 }
 END_TEST
 
-/* ---- host and cuda, the same bits: whole plans on both backends belong here ---- */
-
 static Suite *cuda_suite(void)
 {
     Suite *suite = suite_create("cuda");
@@ -231,6 +230,7 @@ int main(void)
     }
     SRunner *runner = srunner_create(device_contract_suite(BACKEND_CUDA, "device: cuda"));
     srunner_add_suite(runner, cuda_suite());
+    srunner_add_suite(runner, run_contract_suite(BACKEND_CUDA, "run: cuda"));
     srunner_set_fork_status(runner, CK_NOFORK);
     srunner_run_all(runner, CK_NORMAL);
     const int n_failed = srunner_ntests_failed(runner);

@@ -364,6 +364,7 @@ START_TEST(no_descriptor_stays_open)
 {
     struct npy files[64];
     struct error err;
+    float out[4];
     struct rlimit limit;
     write_npy("many.npy", 1, DICT("'<f4'", "False", "(4,)"), four, sizeof four);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -371,6 +372,8 @@ START_TEST(no_descriptor_stays_open)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     for (int i = 0; i < 64; i++)
         ck_assert_msg(npy_open(&files[i], in("many.npy").text, &err) == STATUS_OK, "%s", err.text);
+    for (int i = 0; i < 64; i++)
+        ck_assert_int_eq(npy_read(&files[i], 0, 4, out, &err), STATUS_OK);
     few.rlim_cur = 0;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     ASSERT_REFUSED(npy_read(&files[0], 0, 0, NULL, &err), STATUS_MACHINE, &err, "Too many open");

@@ -1,0 +1,1012 @@
+#!/bin/sh
+# test_cli.sh - ring_demo as its user meets it: arguments, messages, exit statuses and files.
+#
+# The program under test is $RING_DEMO, or ./ring_demo. Needs a POSIX shell with awk, sed and od;
+# no GPU (what depends on one is marked `gpu` or `no_gpu` and passed over elsewhere), no Python
+# (if there is one it reads the JSON lines, too).
+#
+# Each test prints `ok NAME` or `FAIL NAME: why`; the last line counts them.
+
+set -u
+LC_ALL=C
+export LC_ALL
+unset NO_COLOR
+
+# A program that hangs shall not hang us.
+if [ -z "${CLI_LIMITED-}" ] && command -v timeout >/dev/null 2>&1; then
+    CLI_LIMITED=1 exec timeout 300 sh "$0"
+fi
+
+demo=${RING_DEMO:-./ring_demo}
+case $demo in /*) ;; *) demo=$(pwd)/$demo ;; esac
+[ -x "$demo" ] || { echo "FAIL start: no program at $demo"; echo "0 passed, 1 failed"; exit 1; }
+top=$(mktemp -d) || exit 1
+trap 'rm -rf "$top"' EXIT
+trap 'exit 1' INT TERM HUP
+mkdir "$top/work" && cd "$top/work" || exit 1 # every test runs here and leaves it as it likes
+passed=0
+failed=0
+problem=
+
+# ---- what tests are written with ---------------------------------------------------------------
+
+# run ARGS..: the program's output in $top/out and $top/err, its status in $status.
+run() {
+    "$demo" "$@" >"$top/out" 2>"$top/err" </dev/null
+    status=$?
+}
+host() { run --backend host "$@"; }
+
+# Notes what is wrong; a test's first complaint is the one that is shown.
+complain() { [ -n "$problem" ] || problem=$1; }
+
+# verdict NAME: ends a test.
+verdict() {
+    if [ -z "$problem" ]; then
+        echo "ok $1"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $1: $problem"
+        failed=$((failed + 1))
+    fi
+    problem=
+}
+
+wants_status() {
+    [ "$status" = "$1" ] || complain "exit status $status, not $1: $(head -c 300 "$top/err")"
+}
+wants_line() { # in $top/flat or in FILE: has this text
+    grep -qF -e "$1" "${2-$top/flat}" || complain "there is no '$1' in what it prints"
+}
+flatten() { sed 's/  */ /g; s/^ //; s/ $//' "$top/out" >"$top/flat"; } # columns do not matter
+wants_silence() { [ ! -s "$top/err" ] || complain "stderr says '$(head -c 300 "$top/err")'"; }
+wants_right() { # the run was good, and says so
+    wants_status 0
+    wants_silence
+    flatten
+    [ "$(grep -c -e '^all ranks bit-identical yes' -e '^value right yes' "$top/flat")" = 2 ] ||
+        complain "the verdicts are not yes and yes"
+}
+wants_same() { cmp -s "$1" "$2" || complain "$3"; }
+wants_files() { # the work folder holds exactly these
+    files=$(ls -A | tr '\n' ' ')
+    [ "$files" = "${1:+$1 }" ] || complain "the folder holds '$files', not '$1'"
+}
+
+# A refusal: one line on stderr that begins with ring_demo and has TEXT in it, nothing on stdout.
+wants_refusal() { # STATUS TEXT
+    wants_status "$1"
+    [ ! -s "$top/out" ] || complain "writes to stdout: $(head -c 100 "$top/out")"
+    {
+        IFS= read -r message
+        ! IFS= read -r rest || complain "more than one line: $message / $rest"
+    } <"$top/err"
+    case $message in
+    'ring_demo: '*"$2"*) ;;
+    *) complain "says '$message', without '$2'" ;;
+    esac
+}
+refused() { # STATUS TEXT ARGS..
+    want=$1
+    text=$2
+    shift 2
+    run "$@"
+    wants_refusal "$want" "$text"
+    verdict "refused: $*"
+}
+host_refused() {
+    want=$1
+    text=$2
+    shift 2
+    refused "$want" "$text" --backend host "$@"
+}
+
+clear_folder() { rm -rf "$top/work" && mkdir "$top/work" && cd "$top/work" || exit 1; }
+
+# ---- .npy files, byte by byte ------------------------------------------------------------------
+
+# npy_raw FILE MAJOR HEADER BYTES: BYTES as \0ooo for printf's %b; the data begin at 64 or 128.
+npy_raw() {
+    width=$([ "$2" = 1 ] && echo 2 || echo 4)
+    start=$(((8 + width + ${#3} + 1 + 63) / 64 * 64))
+    length=$((start - 8 - width))
+    {
+        printf '\223NUMPY%b\000' "\\0$2"
+        printf '%b%b' "\\0$(printf %o $((length % 256)))" "\\0$(printf %o $((length / 256)))"
+        [ "$width" = 2 ] || printf '\000\000'
+        printf "%-$((length - 1))s\n" "$3"
+        printf '%b' "$4"
+    } >"$1"
+}
+# npy FILE DESCR SHAPE BYTES
+npy() { npy_raw "$1" 1 "{'descr': '$2', 'fortran_order': False, 'shape': $3, }" "$4"; }
+
+# hex WORDS..: 8cb80cc1 as \0214\0270\014\0301
+hex() {
+    echo "$*" | awk '{
+        for (i = 1; i <= length($0); i++) {
+            digit = index("0123456789abcdef", substr($0, i, 1)) - 1
+            if (digit < 0) continue
+            if (half++ % 2) printf "\\0%o", high * 16 + digit
+            high = digit
+        }
+    }'
+}
+
+# pattern TYPE RANKS RANK COUNT: values that look random and whose sums are exact; RANK sum is
+# the sum over all ranks.
+pattern() {
+    awk -v type="$1" -v ranks="$2" -v rank="$3" -v count="$4" '
+    function put_bytes(value, n) {
+        for (; n > 0; n--) { printf "\\0%o", value % 256; value = int(value / 256) }
+    }
+    function put(x, sign, e) {
+        if (type == "<i4") { put_bytes(x < 0 ? x + 4294967296 : x, 4); return }
+        if (x == 0) { put_bytes(0, type == "<f4" ? 4 : 8); return }
+        sign = x < 0; if (sign) x = -x
+        for (e = 0; x >= 2; e++) x /= 2
+        for (; x < 1; e--) x *= 2
+        if (type == "<f4")
+            put_bytes(sign * 2147483648 + (e + 127) * 8388608 + (x - 1) * 8388608, 4)
+        else {
+            x = (x - 1) * 1048576
+            put_bytes((x - int(x)) * 4294967296, 4)
+            put_bytes(sign * 2147483648 + (e + 1023) * 1048576 + int(x), 4)
+        }
+    }
+    function value(r, i) {
+        return ((i * 7919 + r * 104729 + 12345) % 8191 * 37 % 8191 - 4000) / (type == "<i4" ? 1 : 64)
+    }
+    BEGIN {
+        for (i = 0; i < count; i++) {
+            x = 0
+            for (r = 0; r < ranks; r++) if (rank == "sum" || r == rank) x += value(r, i)
+            put(x)
+        }
+    }'
+}
+
+# three TYPE SHAPE COUNT: g-0.npy, g-1.npy, g-2.npy of such values
+three() {
+    for r in 0 1 2; do npy g-$r.npy "$1" "$2" "$(pattern "$1" 3 $r "$3")"; done
+}
+
+# ---- numbers and names that are refused ---------------------------------------------------------
+
+for number in 0 -1 -99999999999999999999 99999999999999999999 4294967300 4x 4.0 +4 0x4 1e1 1K ' 4' \
+    '4 ' '' nan; do
+    host_refused 2 "--gpus $number" --gpus "$number"
+done
+for number in -1 99999999999999999999 18446744073709551620 576460752303423488 5T 5KK K 1.5 -5K 5GG \
+    9000000000G 1e3 ''; do
+    host_refused 2 "--count $number" -c "$number"
+done
+for option in pieces slots repeat; do
+    for number in 0 -3 99999999999999999999 4294967297 2x 1K ''; do
+        host_refused 2 "--$option $number" --$option "$number"
+    done
+done
+for list in '' , 0, ,0 0,,1 a 0,b -1 0,-1 0:1 0,1.5 ' ' 99999999999999999999 0,18446744073709551616; do
+    host_refused 2 "--devices $list" --devices "$list"
+done
+host_refused 3 "no device 999999" --devices 0,999999
+host_refused 2 "--devices 0,1 names 2 devices for 4 ranks" --devices 0,1 -g 4
+host_refused 2 "--devices 0,1,2 names 3 devices for 2 ranks" -g 2 --devices 0,1,2
+for word in tpu '' HOST hosts; do refused 2 "--backend $word" --backend "$word"; done
+for word in float uint8 '' float3 float322; do host_refused 2 "--dtype $word" -d "$word"; done
+for word in xor '' mean summ; do host_refused 2 "--op $word" -o "$word"; done
+for word in html perfetto '' JSON jsonl; do host_refused 2 "--trace=$word" --trace="$word"; done
+for word in green '' yes; do host_refused 2 "--color $word" --color "$word"; done
+for word in fifo random random: random:x random:-1 random:1.5 '' random:99999999999999999999; do
+    host_refused 2 "--schedule $word" --schedule "$word"
+done
+for word in warp '' 0:1 1 1: :1 nan:1 1:nan inf:1 -1:1 1:-1 1:1:1 1:1x; do
+    host_refused 2 "--link $word" --link "$word"
+done
+for word in on '' of; do host_refused 2 "--p2p $word" --p2p "$word"; done
+for word in 0 -1 x 99999999999 ''; do host_refused 2 "--timeout $word" --timeout "$word"; done
+host_refused 2 "--p2p" --p2p off
+host_refused 2 "--timeout" --timeout 5
+
+for word in zebra '' random random: random:-1 random:x values indexes ones:1; do
+    host_refused 2 "--init $word" --init "$word"
+done
+host_refused 2 "entry 1, ''" --init values:
+host_refused 2 "entry 2, 'a'" --init values:1,a
+host_refused 2 "entry 2, ''" --init values:1,,2
+host_refused 2 "entry 1, '1e400', is too large" --init values:1e400
+host_refused 2 "entry 1, '1e39', is too large for float32" --init values:1e39
+host_refused 2 "entry 2, '1.5', is no whole number" -d int32 --init values:1,1.5
+host_refused 2 "entry 1, '3000000000', is too large" -d int32 --init values:3000000000
+host_refused 2 "entry 1, 'nan'" -d int32 --init values:nan
+
+refused 2 "unknown command 'rings'" rings
+refused 2 "unknown command ''" ''
+refused 2 "unexpected argument 'extra'" ring extra
+refused 2 "unexpected argument 'extra'" plan extra
+refused 2 "unexpected argument 'extra'" doctor extra
+refused 2 "unexpected argument 'b'" check a b
+refused 2 "check needs a file" check
+refused 2 "unexpected argument 'plan'" -g 4 plan
+refused 2 "unknown option '--gpu-count'" --gpu-count 4
+refused 2 "unknown option '-z'" -z
+refused 2 "'-qz'" -qz
+refused 2 "--quiet takes no argument" --quiet=3
+refused 2 "--step takes no argument" --step=3
+for option in gpus devices backend count dtype op pieces slots repeat init input output trace-file \
+    schedule link p2p timeout color; do
+    refused 2 "--$option needs an argument" --$option
+done
+for letter in g c d o; do refused 2 "needs an argument" -$letter; done
+for option in --devices=0 --init=ones --trace --step --link=1:1 -q; do
+    refused 2 "is not an option of this command" plan "$option"
+    refused 2 "is not an option of this command" check "$option" p
+    refused 2 "is not an option of this command" doctor "$option"
+done
+refused 2 "--gpus is not an option of this command" check -g 4 p
+refused 2 "--gpus is not an option of this command" doctor -g 4
+host_refused 2 "--step" --step
+host_refused 2 "--step" --step --trace=json
+host_refused 2 576460752303423487 -c 576460752303423487
+for shape in '-c 16384G' '-g 1 -c 65536G' '-c 16384G --trace' '-d float64 -c 8192G'; do
+    # shellcheck disable=SC2086
+    host_refused 3 "of memory" $shape
+done
+run -q "$(printf 'two\nlines\033[31m')"
+wants_refusal 2 'two\x0alines\x1b'
+verdict "a word with newlines and escapes stays on one line"
+long=$(awk 'BEGIN { for (i = 0; i < 5000; i++) printf "x" }')
+run "$long"
+wants_refusal 2 'xxx'
+[ ${#message} -lt 600 ] || complain "the message has ${#message} characters"
+verdict "a very long word gives a short message"
+
+# ---- help, version, doctor ----------------------------------------------------------------------
+
+for words in --help -h 'ring --help' 'plan --help' 'check -h' 'doctor --help' '-g 4 --help'; do
+    # shellcheck disable=SC2086
+    run $words
+    wants_status 0
+    wants_silence
+    wants_line '--help' "$top/out"
+    awk 'length > 100 { exit 1 }' "$top/out" || complain "wider than 100 columns"
+    verdict "help: ring_demo $words"
+done
+run --help
+for word in ring plan check doctor --gpus --devices --backend --count --dtype --op --pieces --slots \
+    --repeat --init --input --output --trace --trace-file --step --schedule --link --p2p --timeout \
+    --color --quiet --version 'Exit status'; do
+    wants_line "$word" "$top/out"
+done
+verdict "help names every command and option"
+run --version
+wants_status 0
+wants_silence
+head -1 "$top/out" | grep -q '^ring_demo [0-9][0-9.]*$' || complain "$(head -1 "$top/out")"
+verdict "--version"
+
+run doctor
+wants_status 0
+wants_silence
+flatten
+wants_line '--backend auto takes'
+verdict "doctor"
+has_gpu=no
+grep -q '^GPUs [1-9]' "$top/flat" && has_gpu=yes
+
+if [ $has_gpu = no ]; then
+    grep -Eq '^GPUs none: .*(driver|CUDA|device|GPU)' "$top/flat" || complain "does not say why"
+    wants_line '--backend auto takes host'
+    verdict "no_gpu: doctor says why there is none"
+    if grep -q '^cuda not built in: CUDA=0' "$top/flat"; then
+        ! grep -q '^GPUs .*nvcc was not found' "$top/flat" ||
+            complain "CUDA=0 was asked for, and it says that nvcc was not found"
+        verdict "no_gpu: doctor gives one and the same reason"
+    fi
+    refused 3 "--backend cuda: " --backend cuda
+    refused 3 "--backend cuda: " --backend cuda -q --trace=json
+    refused 2 "no GPU" --p2p off
+    refused 2 "no GPU" --timeout 5
+    run --trace
+    wants_right
+    head -2 "$top/flat" | grep -q '^note no GPU is used: 4 simulated GPUs' ||
+        complain "the first lines do not say that GPUs are simulated"
+    verdict "no_gpu: auto takes simulated GPUs, and the first lines say so"
+else
+    refused 2 "is for --backend host" --backend cuda --link pcie3
+    refused 2 "is for --backend host" --backend cuda --schedule random:1
+    run -q -g 4
+    wants_right
+    verdict "gpu: four ranks"
+    run --backend cuda --devices 0,0,0 --trace
+    wants_right
+    head -2 "$top/flat" | grep -q '3 ranks share 1 GPU' || complain "sharing is not announced"
+    verdict "gpu: three ranks share one, and the first lines say so"
+fi
+run --link pcie3
+wants_right
+wants_line 'link pcie3'
+verdict "--link alone is enough to simulate"
+run --schedule random:3
+wants_right
+wants_line 'simulated'
+verdict "--schedule random alone is enough to simulate"
+
+# ---- good runs ---------------------------------------------------------------------------------
+
+good() {
+    host "$@"
+    wants_right
+    verdict "good: $*"
+}
+hash_of() { sed -n 's/.*hash of the result *\(0x[0-9a-f]*\).*/\1/p' "$top/out"; }
+
+run ring --backend host
+wants_right
+verdict "good: ring"
+good
+good --gpus 4 --trace
+good -g 3 -c 10 --trace
+good -g 8 -c 3 --trace
+good -g 1 --trace
+good -g 1 -c 0 --trace
+good -c 0 --trace
+good -g 64 -c 0
+good -g 5 -c 1 --trace
+for n in 2 3 5 8 16 64; do good -g $n; done
+good -g 16 --trace
+good -g 64 -c 1000 --trace
+good -c 1K
+good -c 1M -g 2
+good --pieces 3 -c 1003 --trace
+good --pieces 4096 -c 10
+good --slots 1 --trace
+good --slots 5 --pieces 2 --repeat 3 -g 5 -c 77
+good --repeat 2 --trace -g 2
+good --repeat 100 -g 4 -c 7
+good --devices 0,1,0,1 --trace
+wants_line '4 ranks share 2 GPUs'
+verdict "shared devices are announced"
+good --devices 0,0,0
+good --devices 3,2,1,0
+for init in rank ones random:0 random:18446744073709551615 values:1 values:1,-2,0.5 index; do
+    good --init "$init" -g 3 -c 11
+done
+for link in nvlink4 nvlink3 nvlink2 pcie5 pcie4 pcie3 25:1.5 1e-6:1e6; do good --link $link; done
+for dtype in float32 float64 int32; do
+    for op in sum avg min max prod; do
+        good -d $dtype -o $op -g 3 -c 10 --trace
+    done
+done
+
+# all CELL ARGS..: this is what every segment holds at the end
+all() {
+    cell=$1
+    shift
+    host --trace "$@"
+    wants_right
+    n=$(awk '/^result/ { exit } /^rank [0-9]+ all = / { line = $0 } END { print line }' "$top/flat" |
+        awk -v cell="all = $cell" '{ print gsub(cell, "") }')
+    [ "${n:-0}" -gt 0 ] || complain "the last state has no 'all = $cell'"
+    verdict "all = $cell: $*"
+}
+all -3 -g 2 -d int32 -o avg --init values:-3,-4
+all 3 -g 2 -d int32 -o avg --init values:3,4
+all 2.5 -g 2 -o avg --init values:1,4
+all -2147483648 -g 2 -d int32 --init values:2147483647,1
+all 6 -g 3 -d int32 --init values:1,2,3
+all 24 -g 4 -o prod --init values:1,2,3,4
+all -7 -g 4 -o min --init values:1,2,-7,4
+all 4 -g 4 -o max --init values:1,2,-7,4
+for op in sum avg min max prod; do all nan -g 3 -o $op --init values:1,nan,2; done
+all nan -g 2 --init values:inf,-inf
+all inf -g 2 --init values:inf,1
+all 3 -g 3 --init rank
+all 5 -g 5 --init ones
+
+host -q -g 5 -c 1003 --init random:7
+want=$(hash_of)
+[ -n "$want" ] || complain "no hash is printed"
+verdict "a hash is printed"
+for seed in 0 1 2 3 42 9223372036854775807; do
+    host -q -g 5 -c 1003 --init random:7 --schedule random:$seed
+    wants_right
+    [ "$(hash_of)" = "$want" ] || complain "hash $(hash_of), not $want"
+    verdict "--schedule random:$seed gives the same bits"
+done
+for arguments in '--pieces 3' '--slots 1' '--devices 0,0,1,1,0' '--link pcie3' '--trace'; do
+    # shellcheck disable=SC2086
+    host -g 5 -c 1003 --init random:7 $arguments
+    [ "$(hash_of)" = "$want" ] || complain "hash $(hash_of), not $want"
+    verdict "$arguments gives the same bits"
+done
+host -q -g 5 -c 1003 --init random:8
+[ "$(hash_of)" != "$want" ] || complain "another seed, the same hash"
+verdict "another seed gives other bits"
+
+for arguments in '--trace' '-g 3 -c 10 --trace=json' '--schedule random:5 --trace' '-q' 'json --repeat 2'; do
+    case $arguments in json*) arguments="--trace=json${arguments#json}" ;; esac
+    # shellcheck disable=SC2086
+    host $arguments
+    mv "$top/out" "$top/first"
+    # shellcheck disable=SC2086
+    host $arguments
+    wants_same "$top/first" "$top/out" "the second run prints something else"
+    verdict "twice the same bytes: $arguments"
+done
+
+host -q
+wants_right
+[ "$(wc -l <"$top/out")" -le 5 ] || complain "$(wc -l <"$top/out") lines"
+! grep -q 'all-reduce' "$top/out" || complain "prints the head"
+verdict "-q prints the verdicts only"
+host -q --trace
+[ "$status" = 2 ] || [ "$(wc -l <"$top/out")" -le 5 ] || complain "prints $(wc -l <"$top/out") lines"
+verdict "-q with --trace: the verdicts only, or a refusal"
+
+# ---- the text trace of four ranks ---------------------------------------------------------------
+
+# block TITLE: the lines of one step, from its title to the next empty line
+block() { awk -v title="$1" 'index($0, title) { on = 1 } on && /^$/ { exit } on' "$top/flat"; }
+state() { # TITLE ROW..: the rows of the state table at this step
+    title=$1
+    shift
+    block "$title" >"$top/block"
+    for row; do wants_line "$row" "$top/block"; done
+    verdict "trace of N=4: $title"
+}
+host -g 4 --trace
+wants_right
+head -1 "$top/flat" | grep -q 'all-reduce (sum) of 4096 float32' || complain "$(head -1 "$top/flat")"
+wants_line 'no hazard; at the end every element holds each rank exactly once'
+wants_line '24 KiB; 2(N-1)/N x S = 1.5 x 16 KiB'
+verdict "trace of N=4: head, proof and bytes"
+state 'before the first step' 'rank 0 0 = 0 0 = 20 0 = 40 0 = 60' 'rank 3 3 = 93 3 = 113 3 = 133 3 = 153'
+state 'step s=0 (1 of 6), scatter-reduce' 'rank 0 -> rank 1 segment 0' 'rank 3 -> rank 0 segment 3' \
+    'rank 0 0 = 0 0 = 20 0 = 40 0+3 = 213' 'rank 1 0+1 = 31 1 = 51 1 = 71 1 = 91'
+state 'step s=2 (3 of 6), scatter-reduce' 'rank 0 -> rank 1 segment 2' 'after s1.reduce.r0 ready' \
+    's0.reduce.r1 drained' 'rank 0 0 = 0 all = 266 0+2+3 = 275 0+3 = 213' \
+    'rank 3 all = 186 1..3 = 246 2+3 = 235 3 = 153'
+state 'step s=3 (4 of 6), all-gather' 'rank 0 -> rank 1 segment 1' \
+    'rank 1 0+1 = 31 all = 266 all = 346 0+1+3 = 304'
+state 'step s=5 (6 of 6), all-gather' 'rank 0 all = 186 all = 266 all = 346 all = 426' \
+    'rank 3 all = 186 all = 266 all = 346 all = 426'
+owners=$(sed -n '/^After scatter-reduce/,/^$/p' "$top/flat" | tr '\n' ' ')
+case $owners in *'0: 1, 1: 2, 2: 3, 3: 0'*) ;; *) complain "says '$owners'" ;; esac
+verdict "trace of N=4: owners"
+[ "$(grep -c '^step s=' "$top/flat")" = 6 ] || complain "there are not six steps"
+[ "$(grep -c '^rank . -> rank' "$top/flat")" = 24 ] || complain "there are not 24 copies"
+[ "$(grep -c '^rank . adds' "$top/flat")" = 12 ] || complain "there are not 12 adds"
+verdict "trace of N=4: 6 steps, 24 copies, 12 adds"
+
+wide() {
+    host --trace "$@"
+    wants_right
+    awk -v most=0 'length > most { most = length; line = NR ": " $0 }
+        END { if (most > 100) { print most " columns, line " line; exit 1 } }' "$top/out" \
+        >"$top/widest" || complain "$(cat "$top/widest")"
+    verdict "100 columns: $*"
+}
+for n in 2 3 4 8; do
+    wide -g $n
+    wide -g $n -c 1003
+    wide -g $n -c 1003 --pieces 3
+    wide -g $n -c 1003 --pieces 3 --slots 1 --repeat 2
+    wide -g $n -c 1003 -o avg -d float64 --init random:3
+    wide -g $n -c 1000003 --pieces 3
+    wide -g $n --schedule random:1 -c 1003
+    wide -g $n --link 0.001:100000
+done
+wide --devices 0,1,0,1
+wide --devices 0,1,0,1,0,1,0,1 -c 1003 --pieces 3
+wide --devices 0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1
+wide -g 8 -c 1003 --init values:-1234567.25,1e30,-1e-30
+wide -g 12 --pieces 12 -c 100
+wide -g 16 -c 1003
+wide -g 64 -c 1003
+
+# ---- JSON lines --------------------------------------------------------------------------------
+
+python=$(command -v python3) && "$python" -c 'import json' 2>/dev/null || python=
+json() { # COPIES ARGS..: number of copies, or - where counts are uneven
+    copies=$1
+    shift
+    host --trace=json "$@"
+    wants_status 0
+    [ "$(wc -l <"$top/err")" = 1 ] && grep -q '^ring_demo: note: .*simulated' "$top/err" ||
+        complain "stderr is no one-line notice: $(head -c 200 "$top/err")"
+    awk -v copies="$copies" '
+    function bad(why) { if (!failed++) print "line " NR ": " why }
+    function field(name,   text) { # a plain number
+        if (!match($0, "\"" name "\":-?[0-9.]+")) return "none"
+        text = substr($0, RSTART, RLENGTH); sub(/.*:/, "", text); return text + 0
+    }
+    {
+        line = $0; gsub(/\\./, "", line); quotes = gsub(/"/, "", line)
+        if (quotes % 2) bad("quotes do not match")
+        line = $0; gsub(/\\./, "", line); gsub(/"[^"]*"/, "", line)
+        opened = gsub(/[[{]/, "", line); closed = gsub(/[]}]/, "", line)
+        if (opened != closed || !/^\{.*\}$/) bad("is no object")
+        if (line ~ /nan|inf/) bad("a bare nan or inf")
+        line = $0; words = gsub(/"copy"/, "", line)
+        line = $0; kinds = gsub(/"kind":"copy"/, "", line)
+        if (words != kinds) bad("\"copy\" stands elsewhere than as a kind")
+    }
+    /^\{"type":"header",/ { if (NR != 1) bad("a header"); n_ops = field("n_ops"); next }
+    /^\{"type":"op",/ {
+        if (done) bad("an op behind the summary")
+        id = field("id"); if (id != ops++) bad("id " id)
+        n_copies += /"kind":"copy"/
+        begin = field("begin_us"); end = field("end_us"); ended[id] = end
+        if (begin == "none" || end == "none" || begin > end) bad("begins at " begin ", ends at " end)
+        waits = $0; sub(/.*"waits":\[/, "", waits)
+        while (match(waits, /"op":-?[0-9]+/)) {
+            w = substr(waits, RSTART + 5, RLENGTH - 5) + 0
+            waits = substr(waits, RSTART + RLENGTH)
+            if (w < 0 || w >= id) bad("waits for op " w)
+            else if (ended[w] > begin) bad("begins before op " w " has ended")
+        }
+        next
+    }
+    /^\{"type":"summary",/ { done++; next }
+    { bad("no header, op or summary") }
+    END {
+        if (done != 1) bad(done + 0 " summaries")
+        if (n_ops != ops + 0) bad("n_ops is " n_ops ", ops are " ops)
+        if (copies != "-" && copies != n_copies + 0) bad(n_copies " copies, not " copies)
+        exit failed > 0
+    }' "$top/out" >"$top/why" || complain "$(cat "$top/why")"
+    if [ -n "$python" ]; then
+        "$python" -c 'import json, sys
+def refuse(word): raise ValueError("bare " + word)
+for line in open(sys.argv[1], encoding="utf-8"): json.loads(line, parse_constant=refuse)' "$top/out" \
+            2>"$top/why" || complain "$(tail -1 "$top/why")"
+    fi
+    verdict "json: $*"
+}
+json 24 -g 4
+json 4 -g 2
+json 112 -g 8 -q
+json 0 -g 1
+json 0 -c 0
+json - -g 3 -c 10 --pieces 3 --repeat 2
+json - -g 3 -c 2 -o avg -d int32
+json 12 -g 3 --init values:nan,inf,1
+json 24 --devices 0,1,0,1
+json - -g 5 -c 1003 --schedule random:9
+json 480 -g 16
+
+# ---- colour ------------------------------------------------------------------------------------
+
+escape=$(printf '\033')
+coloured() { # yes|no ARGS..
+    want=$1
+    shift
+    host "$@"
+    has=no
+    grep -q "$escape" "$top/out" && has=yes
+    [ $has = "$want" ] || complain "escape sequences: $has"
+    verdict "colour $want: $*"
+}
+coloured no --trace
+coloured no --trace --color auto
+coloured no --trace --color never
+coloured yes --trace --color always
+coloured no --trace=json --color always
+host --trace --color never
+mv "$top/out" "$top/plain"
+host --trace --color always
+sed "s/$escape\[[0-9;]*m//g" "$top/out" >"$top/bare"
+wants_same "$top/plain" "$top/bare" "colour changes the words"
+verdict "colour changes no words"
+
+# On a terminal, where util-linux's script(1) can pretend one: typed ANSWERS go to ring_demo.
+if script --version 2>/dev/null | grep -q util-linux; then
+    terminal() { # ANSWERS COMMAND
+        printf "$1" | script -qec "$2" /dev/null >"$top/out" 2>&1
+        status=$?
+    }
+    terminal '' "'$demo' --backend host --trace"
+    grep -q "$escape" "$top/out" || complain "no colour"
+    verdict "a terminal gets colour"
+    terminal '' "NO_COLOR=1 '$demo' --backend host --trace"
+    ! grep -q "$escape" "$top/out" || complain "colour in spite of NO_COLOR"
+    verdict "NO_COLOR is honoured"
+    terminal '\n\n\n\n\n\n\n\n' "'$demo' --backend host -g 3 --trace --step --color never"
+    wants_status 0
+    flatten
+    [ "$(grep -o 'next step' "$top/flat" | grep -c .)" -ge 3 ] || complain "does not pause"
+    wants_line 'the run is over'
+    wants_line 'value right yes'
+    verdict "--step pauses on a terminal"
+fi
+
+# ---- plan and check ----------------------------------------------------------------------------
+
+clear_folder
+proven() { # ARGS..
+    run plan "$@"
+    wants_status 0
+    wants_silence
+    # `after` is the word of a wait, and stands nowhere else
+    awk '{ for (i = 1; i <= NF; i++) {
+            if (tolower($i) !~ /after/) continue
+            if ($i != "after" || $(i + 2) !~ /^(ready|arrived|drained|serial)$/) exit 1
+        } }' "$top/out" || complain "'after' stands elsewhere than in a wait"
+    "$demo" check - <"$top/out" >"$top/proof" 2>"$top/err" || complain "check: $(cat "$top/err")"
+    wants_line 'no hazard; at the end every element holds each rank exactly once' "$top/proof"
+    verdict "plan is proven: $*"
+}
+proven -g 4
+proven -g 1
+proven -g 2 -c 0
+proven -g 3 -c 10 --pieces 3
+proven -g 5 -c 3 --slots 1 --repeat 3
+proven -g 4 -o avg -d int32
+proven -g 8 -o avg -d float64 --pieces 2 --slots 3
+proven -g 64 -c 1000
+proven -g 4 -c 5G
+
+begin=$(date +%s)
+run plan -c 5G -g 4
+[ $(($(date +%s) - begin)) -le 2 ] || complain "takes more than 2 s"
+wants_line '[4026531840:5368709120]' "$top/out"
+! grep -q -e ':-' -e '\[-' "$top/out" || complain "a negative offset"
+verdict "plan -c 5G is quick and counts in 64 bits"
+
+run plan -g 4
+cp "$top/out" p
+refuted() { # NAME TEXT..: the plan in q
+    name=$1
+    shift
+    run check q
+    wants_status 1
+    [ "$(cat "$top/err")" = 'ring_demo: q: the plan is refuted' ] || complain "$(cat "$top/err")"
+    for text; do wants_line "$text" "$top/out"; done
+    verdict "refuted: $name"
+}
+without() { # OP WAIT REASON
+    sed "/^$1:/s/ after $2 $3//" p >q
+    cmp -s p q && complain "the plan has no such wait"
+    grep -q "^$1:" q || complain "the plan has no $1"
+    refuted "$1 without its wait for $2" "$1" "$2" "$3"
+}
+without s2.copy.r0 s0.reduce.r1 drained
+without s2.copy.r0 s1.reduce.r0 ready
+without s0.reduce.r1 s0.copy.r0 arrived
+without s5.copy.r3 s4.copy.r2 arrived
+run plan -g 3 -c 1003 --pieces 2 --slots 1
+cp "$top/out" p
+line=$(grep -m 1 ' drained' p)
+op=${line%%:*}
+wait=$(echo "$line" | sed 's/.* after \([^ ]*\) drained.*/\1/')
+without "$op" "$wait" drained
+run plan -g 4
+cp "$top/out" p
+sed 's/^s0.reduce.r1\(:.*\)/&\
+twice\1/' p >q
+refuted "a doubled add" twice '0.data[0:1024] holds 0+0+1..3'
+grep -v '^s5.copy.r3' p >q
+refuted "a missing copy" '0.data[2048:3072]'
+sed '/^s5.copy.r3:/s/:3072/:3071/g' p >q
+refuted "one element missed" '0.data[3071:3072]' 'wrong sum'
+sed '/^s2.copy.r0:/s/after s0.reduce.r1 drained/after s5.copy.r3 arrived/' p >q
+refuted "a circle" 'can never finish' s2.copy.r0
+sed 's/^inbox 2048/inbox 100/' p >q
+refuted "beyond the inbox" 'out of bounds' s0.copy.r0 'elements 0 to 99'
+
+unreadable() { # LINE:COLUMN TEXT: the plan in q
+    run check q
+    wants_refusal 2 "q:$1"
+    case $message in *"$2"*) ;; *) complain "says '$message', without '$2'" ;; esac
+    verdict "unreadable plan, $1 $2"
+}
+add() { { cat p; echo "$1"; } >q; }
+echo 'plan 2' >q && unreadable 1:6 "'2'"
+: >q && unreadable 1:1 "'plan 1'"
+printf 'plan 1\n' >q && unreadable 2:1 ranks
+printf 'plan 1\nranks 0\n' >q && unreadable 2:7 "'0'"
+printf 'plan 1\nranks 99999999999999999999\n' >q && unreadable 2:7 "'99999999999999999999'"
+sed 's/^redop sum/redop frob/' p >q && unreadable 5:7 "'frob'"
+sed 's/^count 4096/count -1/' p >q && unreadable 3:7 "'-1'"
+add garbage && unreadable 46:1 "'garbage'"
+add 'x: jump 0.data[0:4] -> 1.inbox[0:4]' && unreadable 46:4 "'jump'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:5]' && unreadable 46:24 "'1.inbox[0:5]'"
+add 'x: copy 9.data[0:4] -> 1.inbox[0:4]' && unreadable 46:9 "'9.data[0:4]'"
+add 'x: copy 0.data[4:0] -> 1.inbox[4:0]' && unreadable 46:9 "'0.data[4:0]'"
+add 'x: copy 0.data[0:99999999999999999999] -> 1.inbox[0:4]' && unreadable 46:9 '99999'
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after nobody ready' && unreadable 46:43 "'nobody'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after s0.copy.r0 whim' && unreadable 46:54 "'whim'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after s0.copy.r0' && unreadable 46: reason
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] lane 0.foo' && unreadable 46:42 "'0.foo'"
+add 's0.copy.r0: copy 0.data[0:4] -> 1.inbox[0:4]' && unreadable 46:1 "'s0.copy.r0'"
+sed 's/^count/count 5\
+count/' p >q && unreadable 4:1 count
+grep -v '^count' p >q && unreadable '' count
+printf 'plan 1\nranks 2\n\000\001\377\n' >q && unreadable 3:1 found
+sed 's/$/\r/' p >q
+run check q
+wants_status 0
+verdict "a plan with DOS line ends is read"
+refused 2 "missing" check missing
+mkdir folder
+refused 2 "folder" check folder
+"$demo" check - <p >"$top/out" 2>"$top/err"
+status=$?
+wants_status 0
+verdict "check - reads standard input"
+
+# ---- .npy files --------------------------------------------------------------------------------
+
+clear_folder
+sums() { # TYPE SHAPE COUNT ARGS..: three files are added up in all three outputs, shape kept
+    type=$1
+    shape=$2
+    count=$3
+    clear_folder
+    three "$type" "$shape" "$count"
+    npy "$top/want" "$type" "$shape" "$(pattern "$type" 3 sum "$count")"
+    shift 3
+    host --input 'g-%r.npy' --output 'out-%r.npy' "$@"
+    wants_right
+    for r in 0 1 2; do
+        wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"
+        npy "$top/input" "$type" "$shape" "$(pattern "$type" 3 $r "$count")"
+        wants_same "$top/input" g-$r.npy "g-$r.npy was changed"
+    done
+    wants_files 'g-0.npy g-1.npy g-2.npy out-0.npy out-1.npy out-2.npy'
+    verdict "sum of three files: $type $shape $*"
+}
+for type in '<f4' '<f8' '<i4'; do
+    sums "$type" '(50,)' 50
+    sums "$type" '(4, 5)' 20 --pieces 3 --trace
+    sums "$type" '(2, 1, 3)' 6 --schedule random:4
+done
+sums '<f4' '(2,)' 2 -g 3
+sums '<f4' '()' 1
+sums '<f4' '(0,)' 0
+sums '<f8' '(3, 0)' 0
+sums '<f4' '(9,)' 9 --devices 0,1,0
+sums '<f4' '(1003,)' 1003 -c 1003 -d float32 -o sum
+
+clear_folder
+npy g-0.npy '<f4' '(7,)' "$(hex 8cb80cc1 bb738cbe 149bfa3f aae9973f 8164823e 5f84993e 0eb5153e)"
+npy g-1.npy '<f4' '(7,)' "$(hex ea776a3f f5b82d41 b4d67dbd 6af713bf 5fdb4b3e 6d6cdec0 b8200abe)"
+npy g-2.npy '<f4' '(7,)' "$(hex c51b81bf 8a8935c0 e381b93b 7fda93c1 b3d4073f 232ed740 00a73cc0)"
+npy "$top/want" '<f4' '(7,)' "$(hex 86340ec1 e9e5f740 e065f33f 9ffb8ec1 ccfd7b3f 007f963d baed3bc0)"
+host --input 'g-%r.npy' --output 'out-%r.npy'
+wants_right
+for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
+verdict "random float32, added in the ring's order, bit for bit"
+npy g-0.npy '<f8' '(4,)' "$(hex 7ced2fe9eb081e40 7f604864f371843f 41d6449ae39b58c0 7f1ced341128eb3f)"
+npy g-1.npy '<f8' '(4,)' "$(hex f71684a1e353cf3f 60051d0d7c02853f 3d7f28c066a68c3f 5a935604f6131f40)"
+npy g-2.npy '<f8' '(4,)' "$(hex ba1ba5334bf60a40 ecb913ad8743c33f ca52e4ce6ac6003f 59f6c0f4b1bfe5bf)"
+npy "$top/want" '<f8' '(4,)' "$(hex 084e0750583f2640 4a102aa4cedac53f 867edbe0fd9a58c0 1f185cec01c11f40)"
+host --input 'g-%r.npy' --output 'out-%r.npy'
+wants_right
+for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
+verdict "random float64, added in the ring's order, bit for bit"
+npy g-0.npy '<f4' '(3,)' "$(hex 0000c07f 0000807f 0000803f)"
+npy g-1.npy '<f4' '(3,)' "$(hex 0000803f 000080ff 010080ff)"
+npy g-2.npy '<f4' '(3,)' "$(hex 00000040 00000040 00000040)"
+npy "$top/want" '<f4' '(3,)' "$(hex ffffff7f ffffff7f ffffff7f)"
+host --input 'g-%r.npy' --output 'out-%r.npy'
+wants_right
+for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not three NaNs"; done
+verdict "NaN, infinity minus infinity and a signalling NaN give the one NaN"
+
+clear_folder
+three '<f4' '(50,)' 50
+npy_raw g-1.npy 2 "{'descr': '<f4', 'fortran_order': False, 'shape': (50,), }" "$(pattern '<f4' 3 1 50)"
+npy_raw g-2.npy 3 "{'shape': (50,), 'fortran_order': False, 'descr': '<f4'}" "$(pattern '<f4' 3 2 50)"
+npy "$top/want" '<f4' '(50,)' "$(pattern '<f4' 3 sum 50)"
+host --input 'g-%r.npy' --output 'out-%r.npy'
+wants_right
+wants_same "$top/want" out-1.npy "the sum is wrong"
+verdict "format versions 1.0, 2.0 and 3.0"
+npy "$top/want" '<f4' '(50,)' "$(pattern '<f4' 3 0 50)"
+host --input 'g-%r.npy' --output 'one-%r.npy' -g 1
+wants_right
+wants_same "$top/want" one-0.npy "one rank's result is not its input"
+verdict "-g takes fewer files than there are"
+host --input g-0.npy --output one.npy
+wants_right
+wants_same "$top/want" one.npy "one rank's result is not its input"
+verdict "a name without %r is one file for one rank"
+
+clear_folder
+host -g 2 -c 5 --init values:1,2 --output 'out-%r.npy'
+wants_right
+npy "$top/want" '<f4' '(5,)' "$(hex 00004040 00004040 00004040 00004040 00004040)"
+wants_same "$top/want" out-0.npy "out-0.npy is not five threes"
+wants_same "$top/want" out-1.npy "out-1.npy is not five threes"
+verdict "--output without --input"
+echo old >out-0.npy
+host -g 1 -c 1 -d int32 --init values:7 --output out-0.npy
+wants_right
+npy "$top/want" '<i4' '(1,)' "$(hex 07000000)"
+wants_same "$top/want" out-0.npy "it is not replaced"
+verdict "--output replaces a file; no %r is needed for one rank"
+
+# Refusals name the file, and leave the folder as it was.
+clear_folder
+three '<f4' '(8,)' 8
+kept() { # STATUS TEXT ARGS..: refused, out-0.npy is kept and nothing is new
+    echo precious >out-0.npy
+    ls -A >"$top/before"
+    want=$1
+    text=$2
+    shift 2
+    host "$@"
+    wants_refusal "$want" "$text"
+    ls -A >"$top/after"
+    wants_same "$top/before" "$top/after" "the folder now holds $(tr '\n' ' ' <"$top/after")"
+    [ "$(cat out-0.npy)" = precious ] || complain "out-0.npy was overwritten"
+    rm -f out-0.npy
+    verdict "refused, files kept: $*"
+}
+in_out() { kept 2 "$@" --input 'g-%r.npy' --output 'out-%r.npy'; }
+in_out "--count 9" -c 9
+in_out "--dtype float64" -d float64
+in_out "g-3.npy" -g 4
+in_out "--devices 0,1" --devices 0,1
+in_out "--init and --input" --init ones
+in_out "--repeat 2" --repeat 2
+kept 2 "missing-0.npy" --input 'missing-%r.npy' --output 'out-%r.npy'
+kept 2 "%r" --input 'g-0.npy' -g 2 --output 'out-%r.npy'
+kept 2 "with 3 ranks the name needs %r" --input 'g-%r.npy' --output out-0.npy
+kept 2 "with 4 ranks the name needs %r" --output out-0.npy
+kept 2 "g-%r.npy" --input 'g-%r.npy' --output 'g-%r.npy'
+kept 2 "./g-%r.npy" --input 'g-%r.npy' --output './g-%r.npy'
+kept 2 "g-%r.npy" --input './g-%r.npy' --output "$top/work/g-%r.npy"
+ln -s g-1.npy link-1.npy
+kept 2 "link-%r.npy" --input 'g-%r.npy' --output 'link-%r.npy'
+rm link-1.npy
+ln g-2.npy hard-0.npy
+kept 2 "hard-%r.npy" --input 'g-%r.npy' --output 'hard-%r.npy'
+rm hard-0.npy
+kept 2 "no/out-" --input 'g-%r.npy' --output 'no/out-%r.npy'
+kept 2 "no/out-" --output 'no/out-%r.npy'
+kept 2 "no/trace" --trace --trace-file no/trace --output 'out-%r.npy'
+kept 2 "--input" --input ''
+kept 2 "--output" --output '' -g 1
+kept 2 "--trace-file" --trace --trace-file ''
+mkdir out-2.npy
+kept 2 "out-2.npy" --input 'g-%r.npy' --output 'out-%r.npy'
+rmdir out-2.npy
+ln -s nowhere out-1.npy
+kept 2 "out-1.npy" --input 'g-%r.npy' --output 'out-%r.npy'
+rm out-1.npy
+mkdir folder
+kept 2 "folder" --trace --trace-file folder
+kept 2 "folder" --input folder
+kept 2 "folder" --output folder -g 1
+[ ! -c /dev/null ] || kept 2 "/dev/null" --output /dev/null -g 1
+[ ! -c /dev/full ] || kept 3 "/dev/full" --trace --trace-file /dev/full
+for file in g-0.npy g-1.npy; do
+    cp $file "$top/copy"
+    host --input 'g-%r.npy' --trace --trace-file $file
+    wants_status 2
+    wants_same "$top/copy" $file "the trace overwrites the input $file"
+    cp "$top/copy" $file
+    verdict "--trace-file that names the input $file"
+done
+host -g 2 --output 'same-%r.npy' --trace --trace-file same-1.npy
+wants_status 2
+verdict "--trace-file that names an output"
+rm -f same-?.npy
+if [ "$(id -u)" != 0 ]; then
+    mkdir locked && chmod 555 locked
+    kept 2 "locked/out-0.npy" --input 'g-%r.npy' --output 'locked/out-%r.npy'
+    kept 2 "locked/trace" --trace --trace-file locked/trace
+    echo old >locked-file && chmod 444 locked-file
+    kept 2 "locked-file" --trace --trace-file locked-file
+    kept 2 "locked-file" --output locked-file -g 1
+    chmod 000 g-1.npy
+    kept 2 "g-1.npy" --input 'g-%r.npy'
+fi
+
+bad_file() { # TEXT NAME: g-1.npy is refused, by its name
+    host --input 'g-%r.npy' --output 'out-%r.npy'
+    wants_refusal 2 "g-1.npy"
+    case $message in *"$1"*) ;; *) complain "says '$message', without '$1'" ;; esac
+    wants_files 'g-0.npy g-1.npy g-2.npy'
+    rm -f out-?.npy
+    verdict "bad file: $2"
+}
+header() { npy_raw g-1.npy 1 "$1" "$(pattern '<f4' 3 1 8)"; }
+typed() { npy g-1.npy "$1" "$2" "$(pattern '<f4' 3 1 8)"; }
+clear_folder
+for r in 0 1 2; do
+    npy_raw g-$r.npy 1 "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 4), }" \
+        "$(pattern '<f4' 3 $r 8)"
+done
+host --input 'g-%r.npy'
+wants_refusal 2 Fortran
+case $message in *g-0.npy*) ;; *) complain "does not name the file" ;; esac
+verdict "bad file: Fortran order"
+three '<f4' '(8,)' 8
+typed '<f4' '(2, 4)' && bad_file '(2, 4)' "another shape"
+npy g-1.npy '<f4' '(9,)' "$(pattern '<f4' 3 1 9)" && bad_file '(9,)' "another count"
+typed '<i4' '(8,)' && bad_file int32 "another type, int32"
+npy g-1.npy '<f8' '(8,)' "$(pattern '<f8' 3 1 8)" && bad_file float64 "another type, float64"
+typed '>f4' '(8,)' && bad_file big-endian "big-endian float32"
+typed '>i4' '(8,)' && bad_file big-endian "big-endian int32"
+for type in '<f2' '<i8' '|u1' '<c8' '|O' '<U3' f float32; do
+    typed "$type" '(8,)' && bad_file "$type" "type $type"
+done
+header "{'descr': '<f4', 'fortran_order': False, }" && bad_file shape "no shape"
+header "{'fortran_order': False, 'shape': (8,), }" && bad_file descr "no descr"
+header "{'descr': '<f4', 'shape': (8,), }" && bad_file fortran_order "no fortran_order"
+header "{'descr': '<f4', 'fortran_order': False, 'shape': (-8,), }" && bad_file -8 "negative shape"
+header "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }" &&
+    bad_file shape "a shape beyond 64 bits"
+header "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (8,), }" && bad_file '' "a record"
+header "no dictionary" && bad_file '' "a header that is no dictionary"
+npy g-1.npy '<f4' '(8,)' "$(pattern '<f4' 3 1 7)" && bad_file truncated "truncated data"
+npy g-1.npy '<f4' '(8,)' '' && bad_file truncated "no data"
+npy g-1.npy '<f4' '(8,)' "$(pattern '<f4' 3 1 9)" && bad_file 'too many' "data that go on"
+typed '<f4' '(8,)' && head -c 40 g-1.npy >x && mv x g-1.npy && bad_file truncated "truncated header"
+printf '\223NUMPY' >g-1.npy && bad_file truncated "nothing but the magic"
+: >g-1.npy && bad_file empty "empty"
+printf 'PK\003\004this is a zip file, perhaps' >g-1.npy && bad_file .npy "a zip file"
+printf '\223NUMPY\011\000\166\000' >g-1.npy && bad_file 9.0 "version 9.0"
+rm g-1.npy && mkdir g-1.npy && bad_file directory "a folder" && rmdir g-1.npy
+ln -s g-1.npy g-1.npy && bad_file link "a link to itself" && rm g-1.npy
+
+# ---- pipes, full disks and size limits ----------------------------------------------------------
+
+clear_folder
+for arguments in '--backend host' '--backend host --trace' '--backend host --trace=json' '--help' \
+    'plan -g 4' 'doctor' '--version' 'plan -g 64'; do
+    [ -c /dev/full ] || continue
+    # shellcheck disable=SC2086
+    "$demo" $arguments >/dev/full 2>"$top/err" </dev/null
+    status=$?
+    : >"$top/out"
+    case $arguments in
+    *json) grep -v '^ring_demo: note:' "$top/err" >"$top/rest"; mv "$top/rest" "$top/err" ;;
+    esac
+    wants_refusal 3 "standard output"
+    verdict "a full disk behind stdout: $arguments"
+done
+for arguments in '--backend host -g 64 --trace' '--backend host -g 16 --trace=json' 'plan -g 64'; do
+    # shellcheck disable=SC2086
+    "$demo" $arguments 2>"$top/err" </dev/null | head -1 >"$top/out"
+    [ "$(wc -l <"$top/out")" = 1 ] || complain "head -1 gets nothing"
+    [ "$(grep -vc '^ring_demo: note:' "$top/err")" -le 1 ] || complain "$(wc -l <"$top/err") lines on stderr"
+    verdict "a closed pipe: $arguments"
+    # shellcheck disable=SC2086
+    (trap '' PIPE; "$demo" $arguments 2>"$top/err" </dev/null) | head -1 >/dev/null
+    [ "$(grep -vc '^ring_demo: note:' "$top/err")" -le 1 ] || complain "$(wc -l <"$top/err") lines on stderr"
+    verdict "a closed pipe, SIGPIPE ignored: $arguments"
+done
+"$demo" --backend host --trace >&- 2>"$top/err" </dev/null
+status=$?
+wants_status 3
+verdict "closed stdout"
+host --trace --trace-file t
+wants_status 0
+wants_files t
+host --trace
+wants_same "$top/out" t "the file is not what stdout gets"
+verdict "--trace-file holds the trace"
+
+limited() { # a limit on the size of files stands for a full disk
+    host_limited() { (ulimit -f 4; "$demo" --backend host "$@"); }
+    host_limited "$@" >"$top/out" 2>"$top/err" </dev/null
+    status=$?
+    wants_status 3
+    wants_files 'out-0.npy'
+    [ "$(cat out-0.npy)" = precious ] || complain "out-0.npy was overwritten"
+    verdict "file size limit: $*"
+}
+clear_folder
+echo precious >out-0.npy
+limited -g 2 -c 100000 --output 'out-%r.npy'
+clear_folder
+echo precious >out-0.npy
+limited -g 8 --trace=json --trace-file t
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,208 @@
+/* test_run.c - what only the host backend can show: schedules, broken plans, verdicts. */
+#include "tests/run_contract.h"
+
+#include "tests/suites.h"
+
+static struct bench host_bench_of(struct plan plan, const char *init, int random, uint64_t seed)
+{
+    struct bench b;
+    int device_of[64];
+    for (int i = 0; i < 64; i++)
+        device_of[i] = i;
+    const struct run_options options = {.device_of = device_of, .timed = 1, .random = random,
+                                        .seed = seed};
+    bench_open(&b, BACKEND_HOST, plan, init, &options);
+    bench_run(&b);
+    return b;
+}
+
+static struct bench host_bench(struct plan plan, int random, uint64_t seed)
+{
+    return host_bench_of(plan, "index", random, seed);
+}
+
+START_TEST(every_schedule_gives_the_same_bits)
+{
+    for (int n = 2; n <= 5; n++) {
+        const struct ring_shape shape = {.n_ranks = n, .count = 57, .pieces = 2, .iterations = 2};
+        struct bench model = host_bench(make_plan(shape), 0, 0);
+        for (uint64_t seed = 0; seed < 50; seed++) {
+            struct bench b = host_bench(make_plan(shape), 1, seed);
+            ck_assert_int_eq(b.verdict.n_wrong, 0);
+            ck_assert_uint_eq(b.verdict.hash, model.verdict.hash);
+            bench_close(&b);
+        }
+        bench_close(&model);
+    }
+}
+END_TEST
+
+/* Deletes one wait after another; some seed must show each as a wrong result, and the same seed the
+ * same one again. */
+START_TEST(a_missing_wait_shows_under_some_schedule)
+{
+    const struct ring_shape shape = {.n_ranks = 3, .count = 30};
+    struct plan whole = make_plan(shape);
+    for (int64_t op = 0; op < whole.n_ops; op++)
+        for (int i = 0; i < whole.ops[op].n_waits; i++) {
+            int shown = 0;
+            for (uint64_t seed = 0; seed < 300 && !shown; seed++) {
+                struct plan plan = make_plan(shape);
+                take_wait(&plan, op, i);
+                struct bench b = host_bench(plan, 1, seed);
+                shown = b.verdict.n_wrong > 0;
+                if (shown) {
+                    struct plan again = make_plan(shape);
+                    take_wait(&again, op, i);
+                    struct bench c = host_bench(again, 1, seed);
+                    ck_assert_uint_eq(b.verdict.hash, c.verdict.hash);
+                    ck_assert_int_eq(b.verdict.n_wrong, c.verdict.n_wrong);
+                    bench_close(&c);
+                }
+                bench_close(&b);
+            }
+            ck_assert_msg(shown, "op %ld without its wait %d was right 300 times", (long)op, i);
+        }
+    plan_free(&whole);
+}
+END_TEST
+
+/* Two adds to one place at once: both read the old value, one is lost. By lot, not always. */
+START_TEST(reads_come_first_and_writes_later)
+{
+    int lost = 0, kept = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct bench b = host_bench_of(read_plan("plan 1\nranks 3\ncount 1\ninbox 2\n"
+                                              "a: copy 0.data[0:1] -> 2.inbox[0:1]\n"
+                                              "b: copy 1.data[0:1] -> 2.inbox[1:2]\n"
+                                              "c: reduce 2.inbox[0:1] -> 2.data[0:1] after a arrived\n"
+                                              "d: reduce 2.inbox[1:2] -> 2.data[0:1] after b arrived "
+                                              "lane 2.send\n"), "values:1,10,100", 1,
+                                       seed);
+        float got;
+        struct error err;
+        ck_assert_int_eq(b.device->verbs->get(b.device, (struct span){2, MEMORY_DATA, 0, 1}, &got,
+                                              &err), 0);
+        kept += got == 111;
+        lost += got == 101 || got == 110;
+        bench_close(&b);
+    }
+    ck_assert_int_gt(kept, 0);
+    ck_assert_int_gt(lost, 0);
+    ck_assert_int_eq(kept + lost, 40);
+}
+END_TEST
+
+START_TEST(the_modelled_clock_is_exact)
+{
+    const struct run_options options = {.timed = 1, .model = {"test", 1500, 2.0, 250, 8.0}};
+    struct bench b;
+    bench_open(&b, BACKEND_HOST, make_plan((struct ring_shape){.n_ranks = 2, .count = 2000}),
+               "index", &options);
+    bench_run(&b);
+    /* 4000 bytes: 1500 + 4000/2 = 3500 ns to copy, 250 + 3 x 4000/8 = 1750 ns to add */
+    ck_assert_int_eq(b.timing.end_ns[0], 3500);
+    ck_assert_int_eq(b.timing.begin_ns[2], 3500);
+    ck_assert_int_eq(b.timing.end_ns[2], 5250);
+    ck_assert_int_eq(b.timing.total_ns, 8750);
+    bench_close(&b);
+}
+END_TEST
+
+/* Writes one element of one rank anew, as a fault would, and verifies. */
+static struct verdict verdict_after(struct bench *b, int rank, int64_t element, float value)
+{
+    struct verdict verdict;
+    struct error err = {""};
+    ck_assert_int_eq(b->device->verbs->put(
+                         b->device, (struct span){rank, MEMORY_DATA, element, 1}, &value, &err), 0);
+    ck_assert_int_eq(verify(b->device, &b->plan, &b->init, &verdict, &err), STATUS_OK);
+    return verdict;
+}
+
+START_TEST(one_wrong_element_is_found)
+{
+    for (int64_t element = 0; element < 20001; element += element == 0 ? 8191 : 5905) {
+        struct bench b =
+            host_bench(make_plan((struct ring_shape){.n_ranks = 3, .count = 20001}), 0, 0);
+        struct verdict v = verdict_after(&b, 1, element, 0.5f);
+        ck_assert_int_eq(v.n_different, 1);
+        ck_assert_int_eq(v.n_wrong, 1);
+        ck_assert_int_eq(v.wrong.rank, 1);
+        ck_assert_int_eq(v.wrong.element, element);
+        ck_assert_int_eq(v.wrong.segment, element / 6667);
+        ck_assert_double_eq(v.wrong.got, 0.5);
+        ck_assert_uint_ne(v.hash, b.verdict.hash);
+        bench_close(&b);
+    }
+}
+END_TEST
+
+START_TEST(ranks_that_agree_can_all_be_wrong)
+{
+    struct bench b = host_bench(make_plan((struct ring_shape){.n_ranks = 4, .count = 100}), 0, 0);
+    for (int rank = 0; rank < 3; rank++)
+        verdict_after(&b, rank, 42, 7.25f);
+    struct verdict v = verdict_after(&b, 3, 42, 7.25f);
+    ck_assert_int_eq(v.n_different, 0);
+    ck_assert_int_eq(v.n_wrong, 4);
+    ck_assert_int_eq(v.wrong.rank, 0);
+    bench_close(&b);
+}
+END_TEST
+
+START_TEST(a_wrong_rank_0_is_found_too)
+{
+    struct bench b = host_bench(make_plan((struct ring_shape){.n_ranks = 4, .count = 100}), 0, 0);
+    struct verdict v = verdict_after(&b, 0, 99, -1);
+    ck_assert_int_eq(v.n_different, 3);
+    ck_assert_int_eq(v.n_wrong, 1);
+    ck_assert_int_eq(v.wrong.rank, 0);
+    bench_close(&b);
+}
+END_TEST
+
+/* A sum that misses a rank is wrong even where the run did just what the plan says. */
+START_TEST(an_incomplete_plan_is_judged_by_the_true_sum)
+{
+    struct bench b = host_bench(read_plan("plan 1\nranks 2\ncount 4\n"
+                                          "a: copy 0.data[0:4] -> 1.data[0:4]\n"), 0, 0);
+    ck_assert_int_eq(b.verdict.n_different, 0);
+    ck_assert_int_eq(b.verdict.n_wrong, 8);
+    ck_assert_double_eq(b.verdict.wrong.want, 0 + 31);
+    bench_close(&b);
+}
+END_TEST
+
+START_TEST(too_much_memory_is_refused_before_any_is_taken)
+{
+    struct plan plan = make_plan((struct ring_shape){.n_ranks = 4, .count = 1ll << 45});
+    struct device *device;
+    struct error err = {""};
+    int device_of[] = {0, 1, 2, 3};
+    const struct run_options options = {.device_of = device_of, .timed = 1};
+    ck_assert_int_eq(run_open(&device, BACKEND_HOST, &plan, &options, &err), STATUS_MACHINE);
+    ck_assert_ptr_null(device);
+    ck_assert_ptr_nonnull(strstr(err.text, "GiB"));
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *run_suite(void)
+{
+    Suite *suite = suite_create("run, verify");
+    TCase *tests = tcase_create("run");
+    tcase_set_timeout(tests, 600);
+    tcase_add_test(tests, every_schedule_gives_the_same_bits);
+    tcase_add_test(tests, a_missing_wait_shows_under_some_schedule);
+    tcase_add_test(tests, reads_come_first_and_writes_later);
+    tcase_add_test(tests, the_modelled_clock_is_exact);
+    tcase_add_test(tests, one_wrong_element_is_found);
+    tcase_add_test(tests, ranks_that_agree_can_all_be_wrong);
+    tcase_add_test(tests, a_wrong_rank_0_is_found_too);
+    tcase_add_test(tests, an_incomplete_plan_is_judged_by_the_true_sum);
+    tcase_add_test(tests, too_much_memory_is_refused_before_any_is_taken);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
