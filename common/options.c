@@ -56,7 +56,7 @@ enum status options_read(const struct option_row *rows, int n_rows, int command,
         }
     }
     opterr = 0;
-    optind = 1;
+    optind = 0; /* forget an earlier command line: glibc, musl and the BSDs all understand this */
     for (;;) {
         int at = optind, id = getopt_long(argc, argv, letters, table, NULL);
         if (id == -1)

@@ -2,6 +2,7 @@
 #include "ring/plan.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,23 @@ const char *op_kind_name(enum op_kind kind) { return kind_names[kind]; }
 const char *lane_name(enum lane lane) { return lane_names[lane]; }
 const char *memory_name(enum memory memory) { return memory_names[memory]; }
 const char *wait_reason_name(enum wait_reason why) { return reason_names[why]; }
+
+enum lane op_usual_lane(enum op_kind kind)
+{
+    return kind == OP_COPY ? LANE_SEND : kind == OP_COMPUTE ? LANE_COMPUTE : LANE_REDUCE;
+}
+
+static const struct {
+    const char *name;
+    size_t offset;
+} labels[N_OP_LABELS] = {
+    {"iteration", offsetof(struct op, iteration)}, {"bucket", offsetof(struct op, bucket)},
+    {"step", offsetof(struct op, step)},           {"segment", offsetof(struct op, segment)},
+    {"piece", offsetof(struct op, piece)},
+};
+
+const char *op_label_name(int i) { return labels[i].name; }
+int *op_label(struct op *op, int i) { return (int *)((char *)op + labels[i].offset); }
 
 const char *op_name(const struct plan *plan, int64_t id, char buffer[OP_NAME_SIZE])
 {

@@ -106,6 +106,15 @@ const char *lane_name(enum lane lane);             /* "send" */
 const char *memory_name(enum memory memory);       /* "inbox" */
 const char *wait_reason_name(enum wait_reason why); /* "arrived" */
 
+/* The lane on which an op of this kind is queued, unless somebody says otherwise: of its source's
+ * rank for a copy, of its destination's for the others. */
+enum lane op_usual_lane(enum op_kind kind);
+
+/* The labels of an op, by number: iteration, bucket, step, segment, piece. */
+#define N_OP_LABELS 5
+const char *op_label_name(int i);
+int *op_label(struct op *op, int i);
+
 /* Steps of a ring of n ranks, and whether step s belongs to its second phase, all-gather. */
 static inline int ring_steps(int n_ranks) { return 2 * (n_ranks - 1); }
 static inline int ring_gathers(int n_ranks, int step) { return step >= n_ranks - 1; }

@@ -50,6 +50,17 @@ static inline int n_hidden_files(void)
     return n;
 }
 
+static inline int n_files(void)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    ck_assert_ptr_nonnull(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    closedir(dir);
+    return n;
+}
+
 static inline void remove_folder(void)
 {
     DIR *dir = opendir(folder);

@@ -12,5 +12,7 @@ Suite *plan_suite(void);
 Suite *ring_suite(void);
 Suite *check_suite(void);
 Suite *run_suite(void);
+Suite *plan_text_suite(void);
+Suite *tools_suite(void);
 
 #endif

@@ -713,6 +713,8 @@ add garbage && unreadable 46:1 "'garbage'"
 add 'x: jump 0.data[0:4] -> 1.inbox[0:4]' && unreadable 46:4 "'jump'"
 add 'x: copy 0.data[0:4] -> 1.inbox[0:5]' && unreadable 46:24 "'1.inbox[0:5]'"
 add 'x: copy 9.data[0:4] -> 1.inbox[0:4]' && unreadable 46:9 "'9.data[0:4]'"
+add 'x: scale 4.data[0:4]' && unreadable 46:10 "'4.data[0:4]'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] lane 4.send' && unreadable 46:42 "'4.send'"
 add 'x: copy 0.data[4:0] -> 1.inbox[4:0]' && unreadable 46:9 "'0.data[4:0]'"
 add 'x: copy 0.data[0:99999999999999999999] -> 1.inbox[0:4]' && unreadable 46:9 '99999'
 add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after nobody ready' && unreadable 46:43 "'nobody'"
@@ -891,6 +893,13 @@ for file in g-0.npy g-1.npy; do
     cp "$top/copy" $file
     verdict "--trace-file that names the input $file"
 done
+echo old >target
+ln -s target link
+host --trace --trace-file link
+{ [ "$status" = 2 ] && [ "$(cat target)" = old ]; } || { [ -h link ] && [ "$(cat target)" != old ]; } ||
+    complain "the link was replaced by a file"
+rm -f target link
+verdict "--trace-file that is a link: written through, or refused"
 host -g 2 --output 'same-%r.npy' --trace --trace-file same-1.npy
 wants_status 2
 verdict "--trace-file that names an output"
@@ -992,9 +1001,9 @@ host --trace
 wants_same "$top/out" t "the file is not what stdout gets"
 verdict "--trace-file holds the trace"
 
+host_limited() { (ulimit -f 4; "$demo" --backend host "$@"); }
 limited() { # a limit on the size of files stands for a full disk
-    host_limited() { (ulimit -f 4; "$demo" --backend host "$@"); }
-    host_limited "$@" >"$top/out" 2>"$top/err" </dev/null
+    { host_limited "$@" >"$top/out" </dev/null; } 2>"$top/err" # the shell may speak, too
     status=$?
     wants_status 3
     wants_files 'out-0.npy'
@@ -1007,6 +1016,18 @@ limited -g 2 -c 100000 --output 'out-%r.npy'
 clear_folder
 echo precious >out-0.npy
 limited -g 8 --trace=json --trace-file t
+
+# Ended from outside in the middle of the work: no temporary stays. (Passed over if it was quicker.)
+clear_folder
+"$demo" --backend host -g 64 --trace=json --repeat 3 --trace-file t >/dev/null 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ -z "$(ls -A)" ]; do :; done
+kill $pid 2>/dev/null
+wait $pid 2>/dev/null
+if [ ! -e t ]; then
+    wants_files ''
+    verdict "ended by a signal: no temporary is left"
+fi
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

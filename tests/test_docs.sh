@@ -1,0 +1,90 @@
+#!/bin/sh
+# test_docs.sh - what the docs show is what the program prints.
+#
+# Every line `$ ./ring_demo ..` in a ```console block of README.md and docs/*.md is run, and the
+# lines below it are compared with its output; a line [...] stands for any lines. The files of
+# docs/samples/ are such a command and all of its output; `test_docs.sh update` writes them anew.
+# No GPU takes part, so that the output is the same everywhere.
+
+set -u
+program=${RING_DEMO:-./ring_demo}
+case $program in /*) ;; *) program=$PWD/${program#./} ;; esac
+work=$(mktemp -d "${TMPDIR:-/tmp}/ring_demo_docs.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin" && ln -s "$program" "$work/bin/ring_demo"
+export CUDA_VISIBLE_DEVICES=
+passed=0
+failed=0
+
+# run COMMAND: as in the docs, from a folder where ./ring_demo is the program and docs/ is ours.
+ln -s "$PWD/docs" "$work/bin/docs"
+run() { (cd "$work/bin" && sh -c "$1") >"$work/got" 2>&1; }
+
+# Compares the lines of $2 with those of $1, in which [...] stands for any.
+matches() {
+    awk -v got="$2" '
+        { want[n++] = $0 }
+        END {
+            while ((getline line < got) > 0) have[m++] = line
+            j = 0; skip = 0
+            for (i = 0; i < n; i++) {
+                if (want[i] == "[...]") { skip = 1; continue }
+                if (skip) while (j < m && have[j] != want[i]) j++
+                if (j >= m || have[j] != want[i]) {
+                    printf "  want: %s\n  got:  %s\n", want[i], j < m ? have[j] : "(the end)"
+                    exit 1
+                }
+                j++; skip = 0
+            }
+            if (!skip && j < m) { printf "  more than wanted: %s\n", have[j]; exit 1 }
+        }' "$1"
+}
+
+judge() { # judge WHERE COMMAND WANTED-FILE
+    run "$2"
+    if difference=$(matches "$3" "$work/got"); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s: %s\n%s\n' "$1" "$2" "$difference"
+    fi
+}
+
+if [ "${1:-}" = update ]; then
+    for sample in docs/samples/*.txt; do
+        command=$(sed -n '1s/^\$ //p' "$sample")
+        run "$command"
+        { printf '$ %s\n' "$command"; cat "$work/got"; } >"$sample"
+        echo "$sample: $command"
+    done
+    exit 0
+fi
+
+for sample in docs/samples/*.txt; do
+    [ -f "$sample" ] || continue
+    sed 1d "$sample" >"$work/want"
+    judge "$sample" "$(sed -n '1s/^\$ //p' "$sample")" "$work/want"
+done
+
+for page in README.md docs/*.md; do
+    [ -f "$page" ] || continue
+    rm -f "$work"/block.*
+    awk -v work="$work" '
+        /^```/ { inside = ($0 == "```console"); file = ""; next }
+        inside && /^\$ / {
+            file = sprintf("%s/block.%03d", work, n++)
+            print substr($0, 3) > (file ".command")
+            printf "" > (file ".want")
+            next
+        }
+        inside && file != "" { print > (file ".want") }' "$page"
+    for command in "$work"/block.*.command; do
+        [ -f "$command" ] || continue
+        case $(cat "$command") in
+        *ring_demo*) judge "$page" "$(cat "$command")" "${command%.command}.want" ;;
+        esac
+    done
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
