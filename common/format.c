@@ -30,6 +30,8 @@ const char *format_value(double value, char buffer[FORMAT_SIZE])
         snprintf(buffer, FORMAT_SIZE, "nan");
     else if (isinf(value))
         snprintf(buffer, FORMAT_SIZE, value < 0 ? "-inf" : "inf");
+    else if (value == floor(value) && fabs(value) < 1e10)
+        snprintf(buffer, FORMAT_SIZE, "%.0f", value);
     else
         snprintf(buffer, FORMAT_SIZE, "%.7g", value);
     return buffer;

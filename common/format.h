@@ -11,7 +11,7 @@
  * round, all bytes. */
 const char *format_bytes(int64_t bytes, char buffer[FORMAT_SIZE]);
 
-/* An element's value, short: "31", "-0.5", "nan", "inf"; 7 significant digits. */
+/* An element's value, short: "31", "-2147483648", "-0.5", "nan", "inf"; fractions have 7 digits. */
 const char *format_value(double value, char buffer[FORMAT_SIZE]);
 
 /* A number for JSON: the shortest that reads back the same, never in the words of a locale;

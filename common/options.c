@@ -32,8 +32,12 @@ static enum status refuse(const struct option_row *rows, int n_rows, int id, con
                     row->argument);
     if (row && optopt >= FIRST_ID)
         return fail(err, STATUS_USAGE, "--%s takes no argument", row->name);
-    return fail(err, STATUS_USAGE, "unknown option '%s'; see ring_demo --help",
-                quote_text(word).text);
+    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    int alike = 0;
+    for (int i = 0; length > 0 && i < n_rows; i++)
+        alike += strncmp(rows[i].name, word + 2, length) == 0;
+    return fail(err, STATUS_USAGE, "%s option '%s'; see ring_demo --help",
+                alike > 1 ? "ambiguous" : "unknown", quote_text(word).text);
 }
 
 enum status options_read(const struct option_row *rows, int n_rows, int command, int argc,

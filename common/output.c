@@ -1,4 +1,6 @@
 /* output.c - open, write elsewhere, rename. */
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "common/output.h"
 
 #include <errno.h>
@@ -9,51 +11,86 @@
 
 #include "common/quote.h"
 
-enum status output_open(struct output *output, const char *path, struct error *err)
+static enum status refuse(const char *path, int why, struct error *err)
+{
+    return fail(err, STATUS_USAGE, "%s: cannot be written: %s", quote_path(path).text,
+                strerror(why));
+}
+
+/* Fills in the names; both stay NULL for what is written directly. errno 0: it can be written. */
+static enum status find_target(struct output *output, const char *path, struct error *err)
 {
     struct stat info;
-    *output = (struct output){.file = stdout, .path = path};
+    *output = (struct output){.path = path};
+    int exists = stat(path, &info) == 0;
+    if (exists && !S_ISREG(info.st_mode))
+        return STATUS_OK;
+    if (exists && access(path, W_OK) != 0) /* a rename would not ask for it */
+        return refuse(path, errno, err);
+    if (!exists && lstat(path, &info) == 0) /* a link to nowhere: open() will make what it names */
+        return STATUS_OK;
+    output->target = exists ? realpath(path, NULL) : strdup(path);
+    size_t size = output->target ? strlen(output->target) + 32 : 0;
+    output->temporary = malloc(size);
+    if (!output->target || !output->temporary)
+        return fail(err, STATUS_MACHINE, "%s: not enough memory for its name",
+                    quote_path(path).text);
+    snprintf(output->temporary, size, "%s.tmp-%ld", output->target, (long)getpid());
+    return STATUS_OK;
+}
+
+static void forget(struct output *output)
+{
+    free(output->target);
+    free(output->temporary);
+    output->target = output->temporary = NULL;
+}
+
+enum status output_check(const char *path, struct error *err)
+{
+    struct output output;
     if (!path)
         return STATUS_OK;
-    int exists = stat(path, &info) == 0;
-    if (!exists || S_ISREG(info.st_mode)) {
-        size_t size = strlen(path) + 32;
-        output->temporary = malloc(size);
-        if (!output->temporary)
-            return fail(err, STATUS_MACHINE, "not enough memory for the name of a file");
-        snprintf(output->temporary, size, "%s.tmp-%ld", path, (long)getpid());
-    }
-    if (exists && access(path, W_OK) != 0) {
-        output->file = NULL; /* a rename would not ask for the right to write */
-    } else {
-        output->file = fopen(output->temporary ? output->temporary : path, "w");
-    }
-    if (output->file)
+    enum status status = output_open(&output, path, err);
+    if (status == STATUS_OK && output.temporary)
+        output_discard(&output);
+    else if (status == STATUS_OK)
+        fclose(output.file);
+    return status;
+}
+
+enum status output_open(struct output *output, const char *path, struct error *err)
+{
+    *output = (struct output){.file = stdout};
+    if (!path)
         return STATUS_OK;
-    free(output->temporary);
-    output->temporary = NULL;
-    return fail(err, STATUS_USAGE, "%s: cannot be written: %s", quote_path(path).text,
-                strerror(errno));
+    enum status status = find_target(output, path, err);
+    if (status == STATUS_OK) {
+        output->file = fopen(output->temporary ? output->temporary : path, "w");
+        if (!output->file)
+            status = refuse(path, errno, err);
+    }
+    if (status != STATUS_OK)
+        forget(output);
+    return status;
 }
 
 enum status output_commit(struct output *output, struct error *err)
 {
-    const char *name = output->path ? quote_path(output->path).text : "standard output";
+    const struct quote name = quote_path(output->path ? output->path : "standard output");
     enum status status = STATUS_OK;
     int bad = fflush(output->file) != 0 || ferror(output->file), why = errno;
     if (output->path)
         bad = fclose(output->file) != 0 || bad;
     output->file = NULL;
     if (bad)
-        status = fail(err, STATUS_MACHINE, "%s: could not be written whole: %s", name,
+        status = fail(err, STATUS_MACHINE, "%s: could not be written whole: %s", name.text,
                       strerror(why));
-    else if (output->temporary && rename(output->temporary, output->path) != 0)
-        status = fail(err, STATUS_MACHINE, "%s: could not be put in place: %s", name,
+    else if (output->temporary && rename(output->temporary, output->target) != 0)
+        status = fail(err, STATUS_MACHINE, "%s: could not be put in place: %s", name.text,
                       strerror(errno));
-    if (status == STATUS_OK) {
-        free(output->temporary);
-        output->temporary = NULL;
-    }
+    if (status == STATUS_OK)
+        forget(output);
     return status;
 }
 
@@ -62,9 +99,7 @@ void output_discard(struct output *output)
     if (output->file && output->path)
         fclose(output->file);
     output->file = NULL;
-    if (output->temporary) {
+    if (output->temporary)
         unlink(output->temporary);
-        free(output->temporary);
-        output->temporary = NULL;
-    }
+    forget(output);
 }

@@ -1,8 +1,8 @@
 /* output.h - a text file that appears whole or not at all.
  *
- * Written under a temporary name beside `path` and renamed when all of it is there, so an
- * interrupted run leaves neither half a file nor the loss of an old one. What is no regular file
- * (a terminal, a pipe, /dev/null) is written directly. path NULL is standard output.
+ * Written under a temporary name beside `path` and renamed when all of it is there, so that neither
+ * half a file nor the loss of an old one can come of it. A symbolic link is followed. What is no
+ * regular file (a terminal, a pipe, /dev/null) is written directly. path NULL is standard output.
  */
 #ifndef COMMON_OUTPUT_H
 #define COMMON_OUTPUT_H
@@ -14,8 +14,12 @@
 struct output {
     FILE *file;
     const char *path; /* not owned; NULL: standard output */
-    char *temporary;  /* owned; NULL: written directly */
+    char *target;     /* owned; the file meant by path, links followed; NULL: written directly */
+    char *temporary;  /* owned; beside target */
 };
+
+/* Whether output_open would do, without making anything yet. STATUS_USAGE names the path. */
+enum status output_check(const char *path, struct error *err);
 
 /* STATUS_USAGE: cannot be written there. */
 enum status output_open(struct output *output, const char *path, struct error *err);

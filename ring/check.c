@@ -212,7 +212,7 @@ static void check_spans(const struct plan *plan, struct proof *proof)
         const struct span *s = &op->src, *d = &op->dst;
         if (leaves(plan, *d) || (s->count != 0 && leaves(plan, *s))) {
             f.where = leaves(plan, *d) ? *d : *s;
-            snprintf(f.detail, sizeof f.detail, "which has only elements 0 to %" PRId64,
+            snprintf(f.detail, sizeof f.detail, "of which there are %" PRId64 " elements",
                      f.where.memory == MEMORY_DATA ? plan->count : plan->inbox_count);
             report(proof, f);
         } else if (s->count != 0 && s->rank == d->rank && s->memory == d->memory &&

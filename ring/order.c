@@ -11,7 +11,7 @@
 
 static const struct wait *waits_of(const struct order *o, int64_t id)
 {
-    return o->plan->waits + o->plan->ops[id].first_wait;
+    return o->plan->waits ? o->plan->waits + o->plan->ops[id].first_wait : NULL;
 }
 
 static int lane_of(const struct order *o, int64_t id)
@@ -99,6 +99,7 @@ enum status order_open(struct order *o, const struct plan *plan, struct error *e
     TRY(allocate((void **)&o->clocks, n, sizeof *o->clocks, "the order of ops", err));
     TRY(number_lanes(o, err));
     TRY(allocate((void **)&o->spare, n, sizeof *o->spare, "the order of ops", err));
+    TRY(allocate((void **)&o->zero, o->n_lanes, sizeof *o->zero, "the order of ops", err));
     for (int64_t id = 0; id < n && forward; id++)
         for (int i = 0; i < plan->ops[id].n_waits; i++)
             forward = forward && waits_of(o, id)[i].op < id;
@@ -117,6 +118,7 @@ void order_close(struct order *o)
     for (int64_t i = 0; i < o->n_spare; i++)
         free(o->spare[i]);
     free(o->now);
+    free(o->zero);
     free(o->spare);
     free(o->clocks);
     free(o->users);
@@ -155,10 +157,10 @@ static void leave(struct order *o)
     o->id = NONE;
 }
 
-static void merge(int32_t *restrict now, const int32_t *restrict clock, int n)
+static void merge(int32_t *now, const int32_t *a, const int32_t *b, int n)
 {
     for (int i = 0; i < n; i++)
-        now[i] = now[i] > clock[i] ? now[i] : clock[i];
+        now[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
 enum status order_next(struct order *o, int64_t *id, struct error *err)
@@ -175,13 +177,12 @@ enum status order_next(struct order *o, int64_t *id, struct error *err)
 
     *id = o->id = o->sequence ? o->sequence[o->at] : o->at;
     o->at++;
-    size_t bytes = (size_t)o->n_lanes * sizeof *o->now;
-    if (o->before[o->id] != NONE)
-        memcpy(o->now, o->clocks[o->before[o->id]], bytes);
-    else
-        memset(o->now, 0, bytes);
-    for (int i = 0; i < o->plan->ops[o->id].n_waits; i++)
-        merge(o->now, o->clocks[waits_of(o, o->id)[i].op], o->n_lanes);
+    const struct wait *waits = waits_of(o, o->id);
+    const int32_t *first = o->before[o->id] == NONE ? o->zero : o->clocks[o->before[o->id]];
+    int n_waits = o->plan->ops[o->id].n_waits;
+    merge(o->now, first, n_waits > 0 ? o->clocks[waits[0].op] : first, o->n_lanes);
+    for (int i = 1; i < n_waits; i++)
+        merge(o->now, o->now, o->clocks[waits[i].op], o->n_lanes);
 out:
     return status;
 }

@@ -25,6 +25,7 @@ struct order {
     int32_t *users;      /* [n_ops]: ops to come that need its clock */
     int32_t **clocks;    /* [n_ops]: NULL when not yet there, or no longer needed */
     int32_t *now;        /* clock of the op being visited, without the op itself */
+    int32_t *zero;       /* clock of an op that comes after nothing */
     int64_t id;          /* the op being visited */
     int32_t **spare;     /* clocks to use again */
     int64_t n_spare;

@@ -102,7 +102,8 @@ enum status plan_drop_implied(struct plan *plan, struct error *err)
         plan->ops[id].first_wait = spans[id].first;
         plan->ops[id].n_waits = spans[id].n;
     }
-    memcpy(plan->waits, waits, (size_t)kept * sizeof *waits);
+    if (kept > 0)
+        memcpy(plan->waits, waits, (size_t)kept * sizeof *waits);
     plan->n_waits = kept;
 out:
     free(waits);

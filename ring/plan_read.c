@@ -24,7 +24,9 @@ struct reader {
     struct word word; /* the one being looked at; length 0 = end of line, or of text */
     struct pending *pending;
     int64_t n_pending, pending_capacity;
-    int64_t names_capacity;
+    int64_t names_capacity, words_capacity;
+    struct word *words;    /* [n_ops]: the names where they stand */
+    unsigned settings;     /* bit i: settings[i] was given */
     struct error *err;
 };
 
@@ -267,6 +269,9 @@ static enum status read_op(struct reader *r, struct word name)
 
     TRY(reserve(r, (void **)&plan->ops, plan->n_ops, &plan->ops_capacity, sizeof op));
     TRY(reserve(r, (void **)&plan->names, plan->n_ops, &r->names_capacity, sizeof *plan->names));
+    TRY(reserve(r, (void **)&r->words, plan->n_ops, &r->words_capacity, sizeof *r->words));
+    r->words[plan->n_ops] = name;
+    r->words[plan->n_ops].length--; /* the colon */
     plan->names[plan->n_ops] = strndup(name.text, (size_t)name.length - 1);
     if (!plan->names[plan->n_ops])
         return fail(r->err, STATUS_MACHINE, "%s: not enough memory to read it", r->source);
@@ -275,33 +280,46 @@ out:
     return status;
 }
 
-/* ranks, count, .. : everything about the plan but its ops. */
+static const char *const settings[] = {"count", "inbox", "iterations", "pieces", "slots", "dtype",
+                                       "redop"};
+#define N_SETTINGS (int)(sizeof settings / sizeof *settings)
+enum { SET_COUNT, SET_INBOX, SET_ITERATIONS, SET_PIECES, SET_SLOTS, SET_DTYPE, SET_REDOP };
+
+static enum status read_name(struct reader *r, int setting)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%.*s", r->word.length, r->word.text);
+    if (setting == SET_DTYPE && !dtype_parse(name, &r->plan->dtype))
+        return complain(r, r->word, "float32, float64 or int32");
+    if (setting == SET_REDOP && !redop_parse(name, &r->plan->redop))
+        return complain(r, r->word, "sum, avg, min, max or prod");
+    next_word(r);
+    return STATUS_OK;
+}
+
+/* count, dtype, .. : everything about the plan but its ranks and ops. Each once. */
 static enum status read_setting(struct reader *r, struct word key)
 {
     struct plan *plan = r->plan;
-    char name[16];
+    int64_t most = INT64_MAX / 16 / plan->n_ranks;
+    int setting = 0;
+    while (setting < N_SETTINGS && !is(key, settings[setting]))
+        setting++;
+    if (setting == N_SETTINGS)
+        return complain(r, key, "NAME: to begin an op, or count, dtype, redop, iterations, pieces, "
+                                "slots or inbox");
+    if (r->settings & 1u << setting)
+        return complain(r, key, "each setting once");
+    r->settings |= 1u << setting;
     next_word(r);
-    snprintf(name, sizeof name, "%.*s", r->word.length, r->word.text);
-    if (is(key, "count"))
-        return read_number(r, INT64_MAX / 16 / plan->n_ranks, &plan->count);
-    if (is(key, "inbox"))
-        return read_number(r, INT64_MAX / 16 / plan->n_ranks, &plan->inbox_count);
-    if (is(key, "iterations"))
-        return read_int(r, INT32_MAX, &plan->iterations);
-    if (is(key, "pieces"))
-        return read_int(r, 4096, &plan->pieces);
-    if (is(key, "slots"))
-        return read_int(r, 4096, &plan->slots);
-    if (is(key, "dtype") && dtype_parse(name, &plan->dtype))
-        return next_word(r), STATUS_OK;
-    if (is(key, "redop") && redop_parse(name, &plan->redop))
-        return next_word(r), STATUS_OK;
-    if (is(key, "dtype"))
-        return complain(r, r->word, "float32, float64 or int32");
-    if (is(key, "redop"))
-        return complain(r, r->word, "sum, avg, min, max or prod");
-    return complain(r, key, "NAME: to begin an op, or count, dtype, redop, iterations, pieces, "
-                            "slots or inbox");
+    switch (setting) {
+    case SET_COUNT: return read_number(r, most, &plan->count);
+    case SET_INBOX: return read_number(r, most, &plan->inbox_count);
+    case SET_ITERATIONS: return read_int(r, 1000000, &plan->iterations);
+    case SET_PIECES: return read_int(r, 4096, &plan->pieces);
+    case SET_SLOTS: return read_int(r, 4096, &plan->slots);
+    default: return read_name(r, setting);
+    }
 }
 
 static enum status read_head(struct reader *r)
@@ -353,8 +371,8 @@ static enum status resolve_waits(struct reader *r)
     qsort(entries, (size_t)plan->n_ops, sizeof *entries, compare_entries);
     for (int64_t i = 1; i < plan->n_ops; i++)
         if (strcmp(entries[i - 1].name, entries[i].name) == 0) {
-            status = fail(r->err, STATUS_USAGE, "%s: two ops are named '%.60s'; names must differ",
-                          r->source, entries[i].name);
+            int64_t a = entries[i - 1].id, b = entries[i].id;
+            status = complain(r, r->words[a > b ? a : b], "a name that no other op has");
             goto out;
         }
     for (int64_t i = 0; i < r->n_pending; i++) {
@@ -395,11 +413,14 @@ enum status plan_read(struct plan *plan, const char *text, size_t length, const 
         if (r.word.length > 0)
             TRY(complain(&r, r.word, "the end of the line"));
     }
+    if (!(r.settings & 1u << SET_COUNT))
+        TRY(complain(&r, r.word, "a line 'count E', the elements of each rank's data"));
     if (plan->iterations < 1 || plan->pieces < 1 || plan->slots < 1)
         TRY(fail(err, STATUS_USAGE, "%s: iterations, pieces and slots are at least 1", source));
     TRY(resolve_waits(&r));
 out:
     free(r.pending);
+    free(r.words);
     if (status != STATUS_OK)
         plan_free(plan);
     return status;

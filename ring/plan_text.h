@@ -5,7 +5,9 @@
  *     count 4096                               elements of each rank's data
  *     dtype float32
  *     redop sum
- *     iterations 1 pieces 1 slots 2            (each on a line of its own; these three default to 1)
+ *     iterations 1                             these three default to 1
+ *     pieces 1
+ *     slots 2
  *     inbox 2048                               elements of each rank's inbox (default 0)
  *     s0.copy.r0: copy 0.data[0:1024] -> 1.inbox[0:1024] step 0 segment 0
  *     s0.reduce.r1: reduce 1.inbox[0:1024] -> 1.data[0:1024] step 0 segment 0 after s0.copy.r0 arrived

@@ -257,6 +257,11 @@ enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct 
     struct ring ring = {0};
     int64_t *produced = NULL;
     TRY(plan_init(plan, shape->n_ranks, shape->count, shape->dtype, shape->redop, err));
+    double n_ops = 3.0 * shape->n_ranks * (shape->n_ranks - 1) * shape->pieces * shape->iterations;
+    if (n_ops > RING_MAX_OPS)
+        TRY(fail(err, STATUS_USAGE, "%d ranks, %d pieces, %d times: %.3g ops are more than the %.3g "
+                 "that a plan may have; take less of one of them", shape->n_ranks, shape->pieces,
+                 shape->iterations, n_ops, (double)RING_MAX_OPS));
     TRY(ring_open(&ring, plan, shape->pieces, shape->slots, shape->count, err));
     TRY(allocate((void **)&produced, shape->n_ranks, sizeof *produced, "ring", err));
     for (int rank = 0; rank < shape->n_ranks; rank++)

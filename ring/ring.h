@@ -56,6 +56,9 @@ struct ring_shape {
     enum redop redop;
 };
 
+/* An op takes about 150 bytes, and its proof and run as much again. */
+#define RING_MAX_OPS 20000000
+
 /* The whole plan: `iterations` all-reduces of fresh data, without needless waits. */
 enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct error *err);
 

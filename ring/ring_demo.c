@@ -4,12 +4,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/format.h"
+#include "common/interrupt.h"
 #include "common/output.h"
 #include "common/quote.h"
 #include "ring/check.h"
@@ -66,10 +67,6 @@ static enum status run_passes(const struct settings *s, struct story *story, str
     TRY(run_plan(story->device, &story->plan, &s->data, options.timed, &story->timing, err));
     TRY(verify(story->device, &story->plan, &s->data, &story->verdict, err));
     story->ran = 1;
-    int good = story->verdict.n_different == 0 && story->verdict.n_wrong == 0;
-    if (s->output && good)
-        TRY(run_output(story->device, &story->plan, s->output,
-                       s->data.n_files ? s->data.files : NULL, err));
     if (s->trace == TRACE_TEXT) {
         TRY(run_values(story->device, &story->plan, &s->data, &story->values, err));
         TRY(verify_hash(story->device, &story->plan, &story->second_hash, err));
@@ -79,20 +76,35 @@ out:
     return status;
 }
 
+/* A result that is not right is not written. */
+static enum status write_result(const struct settings *s, const struct story *story,
+                                struct error *err)
+{
+    const struct npy flat = {.dtype = s->dtype, .n_dims = 1, .shape = {s->count},
+                             .count = s->count};
+    if (!s->output || story->verdict.n_different || story->verdict.n_wrong)
+        return STATUS_OK;
+    interrupt_catch();
+    return run_output(story->device, &story->plan, s->output,
+                      s->data.n_files ? s->data.files : &flat, err);
+}
+
 /* ---- show ---- */
 
 static void describe_notice(const struct settings *s, const struct device_facts *facts,
                             char *text, size_t size)
 {
+    const char *simulated = s->backend == BACKEND_HOST ? "simulated ones: real data moves, times are "
+                                                         "modelled" : NULL;
+    int n = facts->n_devices;
     text[0] = '\0';
-    if (s->backend == BACKEND_HOST)
-        snprintf(text, size, "no GPU is used: %d simulated GPU%s. Real data moves; times are modelled.",
-                 facts->n_devices, facts->n_devices == 1 ? "" : "s");
-    if (facts->n_devices < s->n_ranks)
-        snprintf(text + strlen(text), size - strlen(text),
-                 "%s%d ranks share %d GPU%s: right sums, but not the times of %d GPUs.",
-                 text[0] ? " " : "", s->n_ranks, facts->n_devices,
-                 facts->n_devices == 1 ? "" : "s", s->n_ranks);
+    if (n < s->n_ranks)
+        snprintf(text, size, "%d ranks share %d GPU%s%s", s->n_ranks, n, n == 1 ? "" : "s",
+                 simulated ? ", " : ": right sums, but not the times of as many GPUs");
+    else if (simulated)
+        snprintf(text, size, "no GPU is used, but %d ", n);
+    if (simulated)
+        snprintf(text + strlen(text), size - strlen(text), "%s", simulated);
 }
 
 static void describe_times(const struct settings *s, const struct story *story, char *text,
@@ -140,9 +152,38 @@ static const char *const path_names[N_PATHS] = {
     [PATH_STAGED] = "staged through the host's memory", [PATH_MODEL] = "modelled link",
 };
 
-/* Puts the story into a scene and hands it to the writer asked for. */
-static enum status show(const struct settings *s, const struct story *story, FILE *file,
-                        struct error *err)
+/* The trace to its file or to standard output; and what is said there where the trace is not. */
+static enum status write_trace(const struct settings *s, const struct scene *scene,
+                               struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct output output = {.path = NULL};
+    int no_color = getenv("NO_COLOR") && getenv("NO_COLOR")[0];
+    const struct show here = {
+        .file = stdout, .steps = s->trace == TRACE_TEXT && !s->trace_file, .quiet = s->quiet,
+        .pause = s->step,
+        .color = s->color == 1 || (s->color == -1 && isatty(STDOUT_FILENO) && !no_color),
+    };
+    if (s->trace_file) {
+        interrupt_catch();
+        TRY(output_open(&output, s->trace_file, err));
+        const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
+        TRY(s->trace == TRACE_JSON ? trace_json(scene, output.file, err)
+                                   : trace_text(scene, &all, err));
+        TRY(interrupt_seen(err));
+        TRY(output_commit(&output, err));
+    }
+    if (s->trace == TRACE_JSON && !s->trace_file)
+        TRY(trace_json(scene, stdout, err));
+    else
+        TRY(trace_text(scene, &here, err));
+out:
+    output_discard(&output);
+    return status;
+}
+
+/* Puts the story into a scene and has it written. */
+static enum status show(const struct settings *s, const struct story *story, struct error *err)
 {
     enum status status = STATUS_OK;
     char notice[256], times[160], model[200], data[300];
@@ -168,14 +209,9 @@ static enum status show(const struct settings *s, const struct story *story, FIL
         .notice = notice, .link_model = model, .times = times, .data = data,
         .clock_error_ns = facts->clock_error_ns,
     };
-    const struct show how = {
-        .file = file, .steps = s->trace == TRACE_TEXT, .quiet = s->quiet, .pause = s->step,
-        .color = s->color == 1 || (s->color == -1 && !s->trace_file && isatty(STDOUT_FILENO) &&
-                                   !(getenv("NO_COLOR") && getenv("NO_COLOR")[0])),
-    };
     if (s->trace == TRACE_JSON && notice[0])
         fprintf(stderr, "ring_demo: note: %s\n", notice);
-    TRY(s->trace == TRACE_JSON ? trace_json(&scene, file, err) : trace_text(&scene, &how, err));
+    TRY(write_trace(s, &scene, err));
 out:
     free(links);
     return status;
@@ -198,20 +234,17 @@ static enum status command_ring(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
     struct story story = {.device = NULL};
-    struct output output = {NULL, NULL, NULL};
     if (s->step && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
         return fail(err, STATUS_USAGE, "--step pauses for a key, and standard input or output is no "
                     "terminal; leave --step out to print all steps");
     TRY(settings_settle(s, err));
     TRY(make_plan(s, &story.plan, err));
     TRY(check_plan(&story.plan, &story.proof, err));
-    TRY(output_open(&output, s->trace_file, err));
     TRY(run_passes(s, &story, err));
-    TRY(show(s, &story, output.file, err));
-    TRY(output_commit(&output, err));
+    TRY(write_result(s, &story, err));
+    TRY(show(s, &story, err));
     TRY(judge(&story, err));
 out:
-    output_discard(&output);
     story_free(&story);
     return status;
 }
@@ -228,6 +261,8 @@ out:
     return status;
 }
 
+#define PLAN_TEXT_MOST (1l << 30) /* bytes; a plan of 1024 ranks takes 400 MB */
+
 /* All of a file, or of standard input; *text is the caller's to free. */
 static enum status read_all(const char *name, char **text, size_t *length, struct error *err)
 {
@@ -241,6 +276,9 @@ static enum status read_all(const char *name, char **text, size_t *length, struc
     TRY(allocate((void **)text, (long long)capacity, 1, "the file", err));
     while ((n = fread(*text + *length, 1, capacity - *length, file)) > 0) {
         *length += n;
+        if (*length > PLAN_TEXT_MOST)
+            TRY(fail(err, STATUS_USAGE, "%s: has more than 1 GiB, more than any plan",
+                     quote_path(name).text));
         if (*length == capacity) {
             char *moved = realloc(*text, capacity *= 2);
             if (!moved)
@@ -300,6 +338,7 @@ int main(int argc, char **argv)
 {
     struct settings settings;
     struct error err = {""};
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is told as a full disk is */
     enum status status = settings_read(&settings, argc, argv, &err);
     if (status == STATUS_OK && settings.help)
         settings_help(settings.command, stdout);
@@ -316,5 +355,6 @@ int main(int argc, char **argv)
     }
     if (status != STATUS_OK)
         fprintf(stderr, "ring_demo: %s\n", err.text);
+    interrupt_release();
     return (int)status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/interrupt.h"
 #include "ring/order.h"
 
 #define BLOCK_BYTES (1 << 20) /* of data on its way between files or patterns and devices */
@@ -300,6 +301,7 @@ static enum status write_rank(struct device *device, const struct plan *plan, in
         int64_t n = plan->count - first < block ? plan->count - first : block;
         TRY(device->verbs->get(device, (struct span){rank, MEMORY_DATA, first, n}, buffer, err));
         TRY(npy_append(writer, buffer, n, err));
+        TRY(interrupt_seen(err));
     }
 out:
     return status;

@@ -9,6 +9,7 @@
 
 #include "common/format.h"
 #include "common/options.h"
+#include "common/output.h"
 #include "common/quote.h"
 
 /* ---- links of the host backend ---- */
@@ -74,7 +75,7 @@ SETTER(set_repeat) { SETTINGS; return set_int("repeat", text, 1, 1000000, &s->re
 SETTER(set_timeout)
 {
     SETTINGS;
-    s->cuda_given = 1;
+    s->cuda_only = "--timeout";
     return set_int("timeout", text, 1, 86400, &s->timeout_s, err);
 }
 
@@ -86,9 +87,18 @@ SETTER(set_count)
 
 SETTER(set_devices) { SETTINGS; (void)err; s->devices = text; return STATUS_OK; }
 SETTER(set_init) { SETTINGS; (void)err; s->init = text; return STATUS_OK; }
-SETTER(set_input) { SETTINGS; (void)err; s->input = text; return STATUS_OK; }
-SETTER(set_output) { SETTINGS; (void)err; s->output = text; return STATUS_OK; }
-SETTER(set_trace_file) { SETTINGS; (void)err; s->trace_file = text; return STATUS_OK; }
+
+static enum status set_file(const char *option, const char *text, const char **out,
+                            struct error *err)
+{
+    *out = text;
+    return text[0] ? STATUS_OK
+                   : fail(err, STATUS_USAGE, "--%s '': the name of a file is wanted", option);
+}
+
+SETTER(set_input) { SETTINGS; return set_file("input", text, &s->input, err); }
+SETTER(set_output) { SETTINGS; return set_file("output", text, &s->output, err); }
+SETTER(set_trace_file) { SETTINGS; return set_file("trace-file", text, &s->trace_file, err); }
 SETTER(set_step) { SETTINGS; (void)err; (void)text; s->step = 1; return STATUS_OK; }
 SETTER(set_quiet) { SETTINGS; (void)err; (void)text; s->quiet = 1; return STATUS_OK; }
 SETTER(set_help) { SETTINGS; (void)err; (void)text; s->help = 1; return STATUS_OK; }
@@ -171,7 +181,7 @@ SETTER(set_link)
 SETTER(set_p2p)
 {
     SETTINGS;
-    s->cuda_given = 1;
+    s->cuda_only = "--p2p";
     s->peer_off = strcmp(text, "off") == 0;
     if (!s->peer_off && strcmp(text, "auto") != 0)
         return fail(err, STATUS_USAGE, "--p2p %s: auto or off is wanted", quote_text(text).text);
@@ -216,7 +226,7 @@ static const struct option_row rows[] = {
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
     {0, "trace", "[=KIND]", RING, "every step: text (default) or json (JSON lines)", set_trace},
-    {0, "trace-file", "FILE", RING, "where the trace goes (default: standard output)",
+    {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "schedule", "S", RING, "host: model (default), or random:SEED: any order the waits allow",
@@ -307,9 +317,10 @@ static enum status choose_backend(struct settings *s, struct error *err)
     if (s->backend == BACKEND_CUDA && host_only)
         return fail(err, STATUS_USAGE, "--%s is for --backend host",
                     s->random ? "schedule random" : "link");
-    if (s->backend == BACKEND_HOST && s->cuda_given)
-        return fail(err, STATUS_USAGE, "--p2p and --timeout are for the cuda backend; here the host "
-                    "backend is used%s", s->backend_given ? "" : ", since there is no GPU");
+    if (s->backend == BACKEND_HOST && s->cuda_only)
+        return fail(err, STATUS_USAGE, "%s is for the cuda backend; here the host backend is used%s",
+                    s->cuda_only, s->backend_given ? "" : host_only
+                    ? ", since --link and --schedule are" : ", since there is no GPU");
     return STATUS_OK;
 }
 
@@ -350,7 +361,10 @@ static enum status read_devices(struct settings *s, int *n, struct error *err)
         size_t length = strcspn(at, ",");
         int64_t device = 0;
         snprintf(number, sizeof number, "%.*s", (int)(length < 15 ? length : 15), at);
-        if (*n == PLAN_MAX_RANKS || length > 14 || !parse_count(number, 0, 1000000, 0, &device))
+        if (*n == PLAN_MAX_RANKS)
+            return fail(err, STATUS_USAGE, "--devices %s: more than %d ranks",
+                        quote_text(s->devices).text, PLAN_MAX_RANKS);
+        if (length > 14 || !parse_count(number, 0, 1000000, 0, &device))
             return fail(err, STATUS_USAGE, "--devices %s: device numbers with commas between are "
                         "wanted, as in 0,1,0,1", quote_text(s->devices).text);
         if (device >= known)
@@ -396,44 +410,79 @@ static int same_file(const char *a, const char *b)
                                  x.st_ino == y.st_ino);
 }
 
-/* An output that would end in another's place, or in an input's, is refused before anything runs. */
-static enum status check_output(const struct settings *s, struct error *err)
+/* Refuses `path`, made from what `option` gave, where it is one of the --input files. */
+static enum status check_clash(const struct settings *s, const char *option, const char *given,
+                               const char *path, struct error *err)
 {
+    for (int i = 0; i < s->data.n_files; i++)
+        if (same_file(path, s->data.files[i].path))
+            return fail(err, STATUS_USAGE, "--%s %s: would overwrite the input %s; name another "
+                        "file", option, quote_path(given).text,
+                        quote_path(s->data.files[i].path).text);
+    return STATUS_OK;
+}
+
+/* An output that would end in another's place, or in an input's, is refused before anything runs. */
+static enum status check_outputs(const struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    char *path = NULL;
+    if (s->trace_file)
+        TRY(check_clash(s, "trace-file", s->trace_file, s->trace_file, err));
     if (!s->output)
         return STATUS_OK;
     if (s->n_ranks > 1 && !strstr(s->output, "%r"))
         return fail(err, STATUS_USAGE, "--output %s: with %d ranks the name needs %%r, the rank",
                     quote_path(s->output).text, s->n_ranks);
-    for (int rank = 0; s->input && rank < s->n_ranks; rank++) {
-        char *path = npy_path(s->output, rank);
-        int clash = NONE;
-        for (int i = 0; path && i < s->data.n_files && clash == NONE; i++)
-            clash = same_file(path, s->data.files[i].path) ? i : NONE;
-        enum status status = STATUS_OK;
-        if (!path || clash != NONE)
-            status = fail(err, path ? STATUS_USAGE : STATUS_MACHINE,
-                          "--output %s: would overwrite the input %s; name another file",
-                          quote_path(s->output).text,
-                          path ? quote_path(s->data.files[clash].path).text : "");
+    for (int rank = 0; rank < s->n_ranks; rank++) {
         free(path);
-        if (status != STATUS_OK)
-            return status;
+        path = npy_path(s->output, rank);
+        if (!path)
+            TRY(fail(err, STATUS_MACHINE, "not enough memory for the name of an output file"));
+        TRY(check_clash(s, "output", s->output, path, err));
+        if (s->trace_file && same_file(path, s->trace_file))
+            TRY(fail(err, STATUS_USAGE, "--trace-file %s: is an --output file, too; name another",
+                     quote_path(path).text));
     }
-    return STATUS_OK;
+out:
+    free(path);
+    return status;
+}
+
+/* Combinations of options that say nothing sensible; before anything is opened. */
+static enum status check_shown(struct settings *s, struct error *err)
+{
+    if (s->trace_file && strcmp(s->trace_file, "-") == 0)
+        s->trace_file = NULL; /* standard output, as everywhere */
+    else if (s->trace_file && s->step)
+        return fail(err, STATUS_USAGE, "--step pages the trace on the terminal, and --trace-file "
+                    "sends it elsewhere; leave one out");
+    if (s->trace == TRACE_NONE && (s->trace_file || s->step))
+        s->trace = TRACE_TEXT;
+    if (s->step && s->trace == TRACE_JSON)
+        return fail(err, STATUS_USAGE, "--step pages the text trace, not json; leave one out");
+    if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
+        return fail(err, STATUS_USAGE, "--quiet prints the verdicts only, --trace every step; leave "
+                    "one out, or send the trace to a --trace-file");
+    return output_check(s->trace_file, err);
 }
 
 enum status settings_settle(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
+    TRY(check_shown(s, err));
     TRY(choose_backend(s, err));
     TRY(open_data(s, err));
     TRY(place_ranks(s, err));
     if (s->count < 0)
         s->count = 1024 * (int64_t)s->n_ranks;
+    if (s->count > INT64_MAX / 16 / s->n_ranks)
+        TRY(fail(err, STATUS_USAGE, "--count %" PRId64 ": with %d ranks at most %" PRId64
+                 " elements are possible", s->count, s->n_ranks, INT64_MAX / 16 / s->n_ranks));
     if (!s->input)
         TRY(init_parse(&s->data, s->init ? s->init : "index", s->dtype, s->redop == REDOP_PROD,
                        err));
-    TRY(check_output(s, err));
+    TRY(check_outputs(s, err));
 out:
     return status;
 }

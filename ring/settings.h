@@ -40,7 +40,8 @@ struct settings {
     uint64_t seed;
     struct device_model model;
     int link_given;
-    int timeout_s, peer_off, cuda_given; /* cuda_given: an option that only cuda has */
+    int timeout_s, peer_off;
+    const char *cuda_only;        /* an option that was given and only cuda has, or NULL */
 
     int *device_of;               /* owned; settled */
     struct init data;             /* settled: init_free() */

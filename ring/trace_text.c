@@ -64,14 +64,31 @@ static int digits(int64_t n)
 
 /* ---- head ---- */
 
+/* "  label     words": broken between words where the line would be too long. */
+static void print_words(const struct text *t, const char *label, const char *words)
+{
+    int column = fprintf(t->file, "  %-9s", label);
+    while (*words) {
+        int length = (int)strcspn(words, " ");
+        if (column + 1 + length > WIDTH)
+            column = fprintf(t->file, "\n%11s", "") - 1;
+        column += fprintf(t->file, " %.*s", length, words);
+        words += length + (words[length] == ' ');
+    }
+    fputc('\n', t->file);
+}
+
 static void print_ring(const struct text *t)
 {
-    const struct scene *s = t->scene;
-    int n = s->plan->n_ranks;
-    fprintf(t->file, "  ring      ");
-    for (int rank = 0; rank < n && rank < 20; rank++)
-        fprintf(t->file, "%d -> ", rank);
-    fprintf(t->file, n > 20 ? "... -> %d -> 0\n" : "0\n", n - 1);
+    int n = t->scene->plan->n_ranks, column = fprintf(t->file, "  ring      ");
+    for (int rank = 0; rank < n; rank++) {
+        if (column > WIDTH - 30 && rank < n - 1) {
+            fprintf(t->file, "... -> %d -> ", n - 1);
+            break;
+        }
+        column += fprintf(t->file, "%d -> ", rank);
+    }
+    fprintf(t->file, "0\n");
 }
 
 /* Ranks on each device; a line per distinct device, or a few words where each rank has its own. */
@@ -125,7 +142,7 @@ static void print_links(const struct text *t)
         fprintf(t->file, ": %s\n", s->links[i].path);
     }
     if (s->link_model[0])
-        fprintf(t->file, "  %-9s %s\n", "model", s->link_model);
+        print_words(t, "model", s->link_model);
 }
 
 static void print_head(const struct text *t)
@@ -139,20 +156,19 @@ static void print_head(const struct text *t)
             format_bytes(plan->count * bytes, size), plan->n_ranks, plan->n_ranks == 1 ? "" : "s",
             paint(t, PLAIN));
     if (s->notice[0])
-        fprintf(t->file, "  %-9s %s\n", "note", s->notice);
+        print_words(t, "note", s->notice);
     print_ring(t);
     print_devices(t);
     print_links(t);
-    fprintf(t->file, "  %-9s %s\n", "data", s->data);
+    print_words(t, "data", s->data);
     fprintf(t->file, "  %-9s %s; %d piece%s a segment; inbox of %d slot%s, %s\n", "engine",
             s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
             plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
-    fprintf(t->file, "  %-9s %s\n", "times", s->times);
-    fprintf(t->file, "  %-9s %s\n", "proof", proof_line(plan, s->proof, line, sizeof line));
+    print_words(t, "times", s->times);
+    print_words(t, "proof", proof_line(plan, s->proof, line, sizeof line));
     for (int i = 0; i < s->proof->n_findings && i < 10; i++) {
         char sentence[512];
-        fprintf(t->file, "            %s\n",
-                finding_text(plan, &s->proof->findings[i], sentence, sizeof sentence));
+        print_words(t, "", finding_text(plan, &s->proof->findings[i], sentence, sizeof sentence));
     }
     if (proof_total(s->proof) > 10)
         fprintf(t->file, "            ... and %" PRId64 " more findings\n",
@@ -164,30 +180,29 @@ static void print_rule(const struct text *t)
     int n = t->scene->plan->n_ranks;
     if (n < 2)
         return;
-    fprintf(t->file,
-            "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d steps: %d "
-            "collect, %d hand out.\n", n, ring_steps(n), n - 1, n - 1);
-    fprintf(t->file, "An op waits until what it reads is ready or has arrived, and what it "
-                     "overwrites has been drained.\n");
+    fprintf(t->file, "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d "
+                     "steps: %d collect\n(scatter-reduce), %d hand out (all-gather). An op waits "
+                     "until what it reads is ready or has\narrived, and what it overwrites has been "
+                     "drained.\n", n, ring_steps(n), n - 1, n - 1);
 }
 
 /* ---- one step ---- */
 
-/* "s0.reduce.r1 ready" for each wait, the first behind `column` characters of the line. */
+/* "after s0.reduce.r1 ready, s0.copy.r2 drained", behind `column` characters of the line; a wait that
+ * would leave the line goes to the end of the next. */
 static void print_waits(const struct text *t, const struct op *op, int column)
 {
     const struct plan *plan = t->scene->plan;
-    int from = column;
     for (int i = 0; i < op->n_waits; i++) {
         const struct wait *wait = &plan->waits[op->first_wait + i];
         char name[OP_NAME_SIZE], text[OP_NAME_SIZE + 32];
         int length = snprintf(text, sizeof text, "%s%s %s", i == 0 ? "after " : "",
                               op_name(plan, wait->op, name), wait_reason_name(wait->reason));
-        if (i > 0 && from + 2 + length > WIDTH)
-            from = fprintf(t->file, ",\n%*s", column + 8, "") - 2;
+        fprintf(t->file, i > 0 ? "," : "");
+        if (column + 2 + length < WIDTH) /* a comma may follow */
+            column += fprintf(t->file, i == 0 && column < 70 ? "  %s" : " %s", text);
         else
-            from += fprintf(t->file, i > 0 ? ", " : column < 70 ? "  " : " ");
-        from += fprintf(t->file, "%s", text);
+            column = fprintf(t->file, "\n%*s", WIDTH - 1, text) - 1;
     }
     fputc('\n', t->file);
 }
@@ -404,8 +419,8 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
 static void print_summary_of_steps(const struct text *t)
 {
     const struct values *v = t->scene->values;
-    fprintf(t->file, "\n%d ranks, %" PRId64 " ops: one line a step. --trace=json has every op; up to "
-                     "%d ranks and %d ops this trace has, too.\n",
+    fprintf(t->file, "\n%d ranks, %" PRId64 " ops: one line a step. Every op: --trace=json, or at most "
+                     "%d ranks and %d ops.\n",
             t->scene->plan->n_ranks, t->scene->plan->n_ops, VALUES_MAX_RANKS, FULL_OPS);
     for (int stop = 1; stop < v->n_stops; stop++)
         print_step_line(t, &v->stops[stop], v->stops[stop - 1].end);

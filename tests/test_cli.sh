@@ -13,8 +13,8 @@ export LC_ALL
 unset NO_COLOR
 
 # A program that hangs shall not hang us.
-if [ -z "${CLI_LIMITED-}" ] && command -v timeout >/dev/null 2>&1; then
-    CLI_LIMITED=1 exec timeout 300 sh "$0"
+if [ -z "${CLI_LIMITED-}" ] && timeout --foreground 9 true 2>/dev/null; then
+    CLI_LIMITED=1 exec timeout --foreground 300 sh "$0"
 fi
 
 demo=${RING_DEMO:-./ring_demo}
@@ -154,8 +154,9 @@ pattern() {
             put_bytes(sign * 2147483648 + (e + 1023) * 1048576 + int(x), 4)
         }
     }
-    function value(r, i) {
-        return ((i * 7919 + r * 104729 + 12345) % 8191 * 37 % 8191 - 4000) / (type == "<i4" ? 1 : 64)
+    function value(r, i,   x) {
+        x = (i * 7919 + r * 104729 + 12345) % 8191 * 37 % 8191 - 4000
+        return type == "<i4" ? x : x / 64
     }
     BEGIN {
         for (i = 0; i < count; i++) {
@@ -186,7 +187,8 @@ for option in pieces slots repeat; do
         host_refused 2 "--$option $number" --$option "$number"
     done
 done
-for list in '' , 0, ,0 0,,1 a 0,b -1 0,-1 0:1 0,1.5 ' ' 99999999999999999999 0,18446744073709551616; do
+for list in '' ',' '0,' ',0' '0,,1' a 0,b -1 0,-1 0:1 0,1.5 ' ' \
+    99999999999999999999 0,18446744073709551616; do
     host_refused 2 "--devices $list" --devices "$list"
 done
 host_refused 3 "no device 999999" --devices 0,999999
@@ -508,6 +510,7 @@ wide -g 64 -c 1003
 # ---- JSON lines --------------------------------------------------------------------------------
 
 python=$(command -v python3) && "$python" -c 'import json' 2>/dev/null || python=
+: >"$top/all.json"
 json() { # COPIES ARGS..: number of copies, or - where counts are uneven
     copies=$1
     shift
@@ -556,12 +559,7 @@ json() { # COPIES ARGS..: number of copies, or - where counts are uneven
         if (copies != "-" && copies != n_copies + 0) bad(n_copies " copies, not " copies)
         exit failed > 0
     }' "$top/out" >"$top/why" || complain "$(cat "$top/why")"
-    if [ -n "$python" ]; then
-        "$python" -c 'import json, sys
-def refuse(word): raise ValueError("bare " + word)
-for line in open(sys.argv[1], encoding="utf-8"): json.loads(line, parse_constant=refuse)' "$top/out" \
-            2>"$top/why" || complain "$(tail -1 "$top/why")"
-    fi
+    cat "$top/out" >>"$top/all.json"
     verdict "json: $*"
 }
 json 24 -g 4
@@ -575,6 +573,13 @@ json 12 -g 3 --init values:nan,inf,1
 json 24 --devices 0,1,0,1
 json - -g 5 -c 1003 --schedule random:9
 json 480 -g 16
+if [ -n "$python" ]; then
+    "$python" -c 'import json, sys
+def refuse(word): raise ValueError("bare " + word)
+for line in open(sys.argv[1], encoding="utf-8"): json.loads(line, parse_constant=refuse)' \
+        "$top/all.json" 2>"$top/why" || complain "$(tail -1 "$top/why")"
+    verdict "json: Python reads every line"
+fi
 
 # ---- colour ------------------------------------------------------------------------------------
 
@@ -612,7 +617,7 @@ if script --version 2>/dev/null | grep -q util-linux; then
     terminal '' "NO_COLOR=1 '$demo' --backend host --trace"
     ! grep -q "$escape" "$top/out" || complain "colour in spite of NO_COLOR"
     verdict "NO_COLOR is honoured"
-    terminal '\n\n\n\n\n\n\n\n' "'$demo' --backend host -g 3 --trace --step --color never"
+    terminal '\n\n\n\n\n\n' "'$demo' --backend host -g 3 --trace --step --color never"
     wants_status 0
     flatten
     [ "$(grep -o 'next step' "$top/flat" | grep -c .)" -ge 3 ] || complain "does not pause"
@@ -693,7 +698,7 @@ refuted "one element missed" '0.data[3071:3072]' 'wrong sum'
 sed '/^s2.copy.r0:/s/after s0.reduce.r1 drained/after s5.copy.r3 arrived/' p >q
 refuted "a circle" 'can never finish' s2.copy.r0
 sed 's/^inbox 2048/inbox 100/' p >q
-refuted "beyond the inbox" 'out of bounds' s0.copy.r0 'elements 0 to 99'
+refuted "beyond the inbox" 'out of bounds' s0.copy.r0 'of which there are 100 elements'
 
 unreadable() { # LINE:COLUMN TEXT: the plan in q
     run check q

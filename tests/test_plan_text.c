@@ -87,6 +87,7 @@ START_TEST(by_hand)
 END_TEST
 
 #define HEAD "plan 1\nranks 2\ncount 4\n"
+#define NO_COUNT "plan 1\nranks 2\n"
 
 START_TEST(what_cannot_be_read_is_named)
 {
@@ -101,8 +102,10 @@ START_TEST(what_cannot_be_read_is_named)
         {"plan 1\nranks 5000\n", "a whole number from 0 to 4096"},
         {"plan 1\nranks -1\n", "found '-1'"},
         {HEAD "colour 3\n", "t:4:1: found 'colour', expected NAME:"},
-        {HEAD "count\n", "t:4:6: found the end of the line"},
-        {HEAD "count 99999999999999999999\n", "found '99999999999999999999'"},
+        {HEAD "count 4\n", "t:4:1: found 'count', expected each setting once"},
+        {NO_COUNT, "expected a line 'count E'"},
+        {NO_COUNT "count\n", "t:3:6: found the end of the line"},
+        {NO_COUNT "count 99999999999999999999\n", "found '99999999999999999999'"},
         {HEAD "dtype float16\n", "t:4:7: found 'float16', expected float32, float64 or int32"},
         {HEAD "redop xor\n", "expected sum, avg, min, max or prod"},
         {HEAD "pieces 0\n", "at least 1"},
@@ -123,7 +126,7 @@ START_TEST(what_cannot_be_read_is_named)
         {HEAD "a: copy 0.data[0:1] -> 1.data[0:1] after b gone\n", "t:4:44: found 'gone', expected a reason"},
         {HEAD "a: copy 0.data[0:1] -> 1.data[0:1] after b ready\n",
          "t:4:42: found 'b', expected the name of an op of this plan"},
-        {HEAD "a: scale 0.data[0:1]\na: scale 0.data[1:2]\n", "two ops are named 'a'"},
+        {HEAD "a: scale 0.data[0:1]\na: scale 0.data[1:2]\n", "t:5:1: found 'a', expected a name that no"},
         {HEAD "a: scale 0.data[0:1]\ncount 5\n", "settings come before the first op"},
         {HEAD ": scale 0.data[0:1]\n", "t:4:1: found ':'"},
         {"\x01\x02\xff\xfe\n", "t:1:1: found '?" "??" "?'"},

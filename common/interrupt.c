@@ -1,0 +1,41 @@
+/* interrupt.c - the one place where a signal handler, and so a mutable global, is. */
+#include "common/interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t seen; /* the signal, or 0 */
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_SIGNALS (int)(sizeof signals / sizeof *signals)
+
+static void note(int signal) { seen = signal; }
+
+static void handle(int signal, void (*handler)(int))
+{
+    struct sigaction old, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    /* a signal that our parent had us ignore (nohup) stays ignored */
+    if (sigaction(signal, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(signal, &action, NULL);
+}
+
+void interrupt_catch(void)
+{
+    for (int i = 0; i < N_SIGNALS; i++)
+        handle(signals[i], note);
+}
+
+enum status interrupt_seen(struct error *err)
+{
+    return seen ? fail(err, STATUS_MACHINE, "interrupted; nothing was written") : STATUS_OK;
+}
+
+void interrupt_release(void)
+{
+    if (!seen)
+        return;
+    for (int i = 0; i < N_SIGNALS; i++)
+        handle(signals[i], SIG_DFL);
+    raise(seen);
+}

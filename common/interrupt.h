@@ -1,0 +1,18 @@
+/* interrupt.h - Ctrl-C while files are being written: they are taken away, then the process goes.
+ *
+ * From interrupt_catch() on, SIGINT, SIGTERM and SIGHUP are only noted; whoever writes asks
+ * interrupt_seen() now and then and gives up, removing its temporary files. main ends with
+ * interrupt_release(), which lets the signal do what it would have done.
+ */
+#ifndef COMMON_INTERRUPT_H
+#define COMMON_INTERRUPT_H
+
+#include "common/status.h"
+
+void interrupt_catch(void);
+/* STATUS_MACHINE, "interrupted", once a signal has come. */
+enum status interrupt_seen(struct error *err);
+/* Ends the process by the signal that came, if one did. */
+void interrupt_release(void);
+
+#endif
