@@ -23,7 +23,7 @@ endif
 .DEFAULT_GOAL := all
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all help demo compile test sanitize install uninstall clean
+.PHONY: all help demo compile test sanitize samples measure install uninstall clean
 MAKEFLAGS += --no-builtin-rules
 ifneq ($(V),1)
 .SILENT:
@@ -146,10 +146,18 @@ help:
 	echo 'make test       every test; installs the library Check where it is missing'
 	echo 'make sanitize   the tests under the address and undefined-behaviour sanitizers and valgrind'
 	echo 'make compile    the test programs too, but run nothing'
+	echo 'make samples    docs/samples/ anew: what the program prints, as the tests want it'
+	echo 'make measure    how fast the plan, its proof and a simulated run are on this machine'
 	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
 
 demo: $(PROGRAM)
 	$(PROGRAM) --gpus 4 --trace
+
+samples: $(PROGRAM)
+	RING_DEMO=$(PROGRAM) tests/test_docs.sh update
+
+measure: $(PROGRAM)
+	RING_DEMO=$(PROGRAM) tests/measure.sh
 
 docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
 

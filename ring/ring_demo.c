@@ -94,17 +94,16 @@ static enum status write_result(const struct settings *s, const struct story *st
 static void describe_notice(const struct settings *s, const struct device_facts *facts,
                             char *text, size_t size)
 {
-    const char *simulated = s->backend == BACKEND_HOST ? "simulated ones: real data moves, times are "
-                                                         "modelled" : NULL;
-    int n = facts->n_devices;
+    int n = facts->n_devices, simulated = s->backend == BACKEND_HOST;
+    const char *modelled = ": real data moves, times are modelled";
     text[0] = '\0';
     if (n < s->n_ranks)
-        snprintf(text, size, "%d ranks share %d GPU%s%s", s->n_ranks, n, n == 1 ? "" : "s",
-                 simulated ? ", " : ": right sums, but not the times of as many GPUs");
+        snprintf(text, size, "%d ranks share %d%s GPU%s%s", s->n_ranks, n,
+                 simulated ? " simulated" : "", n == 1 ? "" : "s",
+                 simulated ? modelled : ": right sums, but not the times of as many GPUs");
     else if (simulated)
-        snprintf(text, size, "no GPU is used, but %d ", n);
-    if (simulated)
-        snprintf(text + strlen(text), size - strlen(text), "%s", simulated);
+        snprintf(text, size, "no GPU is used, but %d simulated GPU%s%s", n, n == 1 ? "" : "s",
+                 modelled);
 }
 
 static void describe_times(const struct settings *s, const struct story *story, char *text,

@@ -325,39 +325,59 @@ static void fill_cell(const struct text *t, const double *read, int rank, int se
              format_value(read[rank * plan->n_ranks + segment], value));
 }
 
-/* Columns [from, to), as wide as t->cell_width. */
-static void print_table_part(const struct text *t, cell *cells, int from, int to)
+/* Which elements a segment is. */
+static void fill_range(const struct plan *plan, int segment, cell out)
+{
+    int64_t first, count;
+    plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
+    snprintf(out, CELL_SIZE, "[%" PRId64 ":%" PRId64 "]", first, first + count);
+}
+
+/* Columns [from, to) of one row, as wide as t->cell_width, without blanks at the end. */
+static void print_row(const struct text *t, const char *label, cell *row, int from, int to)
+{
+    fprintf(t->file, "  %-*s", t->rank_width + 5, label);
+    for (int segment = from; segment < to; segment++)
+        fprintf(t->file, "  %-*s", segment + 1 < to ? t->cell_width : 1, row[segment]);
+    fputc('\n', t->file);
+}
+
+/* The cells of a stop: two rows of headings, then a row for each rank. */
+static void fill_cells(struct text *t, int stop, cell *cells)
 {
     int n = t->scene->plan->n_ranks;
-    fprintf(t->file, "  %-*s", t->rank_width + 5, "");
-    for (int segment = from; segment < to; segment++)
-        fprintf(t->file, "  segment %-*d", segment + 1 < to ? t->cell_width - 8 : 1, segment);
-    fputc('\n', t->file);
-    for (int rank = 0; rank < n; rank++) {
-        fprintf(t->file, "  rank %-*d", t->rank_width, rank);
-        for (int segment = from; segment < to; segment++)
-            fprintf(t->file, "  %-*s", segment + 1 < to ? t->cell_width : 1,
-                    cells[rank * n + segment]);
-        fputc('\n', t->file);
+    const double *read = t->scene->values->read + (int64_t)stop * n * n;
+    for (int segment = 0; segment < n; segment++) {
+        snprintf(cells[segment], CELL_SIZE, "segment %d", segment);
+        fill_range(t->scene->plan, segment, cells[n + segment]);
     }
+    for (int i = 0; i < n * n; i++)
+        fill_cell(t, read, i / n, i % n, cells[2 * n + i]);
+    /* columns never get narrower again, so that tables can be compared */
+    for (int i = 0; i < n * (n + 2); i++)
+        if ((int)strlen(cells[i]) > t->cell_width)
+            t->cell_width = (int)strlen(cells[i]);
 }
 
 static enum status print_state(struct text *t, int stop)
 {
     enum status status = STATUS_OK;
-    int n = t->scene->plan->n_ranks;
-    const double *read = t->scene->values->read + (int64_t)stop * n * n;
+    int n = t->scene->plan->n_ranks, to;
     cell *cells = NULL;
-    TRY(allocate((void **)&cells, (int64_t)n * n, sizeof *cells, "the state table", t->err));
-    for (int i = 0; i < n * n; i++) {
-        fill_cell(t, read, i / n, i % n, cells[i]);
-        /* columns never get narrower again, so that tables can be compared */
-        if ((int)strlen(cells[i]) > t->cell_width)
-            t->cell_width = (int)strlen(cells[i]);
-    }
+    TRY(allocate((void **)&cells, (int64_t)n * (n + 2), sizeof *cells, "the state table", t->err));
+    fill_cells(t, stop, cells);
     int fit = (WIDTH - 7 - t->rank_width) / (t->cell_width + 2);
-    for (int from = 0; from < n; from += fit > 0 ? fit : 1)
-        print_table_part(t, cells, from, from + fit < n ? from + (fit > 0 ? fit : 1) : n);
+    for (int from = 0; from < n; from = to) {
+        to = fit < 1 ? from + 1 : from + fit < n ? from + fit : n;
+        print_row(t, "", cells, from, to);
+        if (stop == 0)
+            print_row(t, "", cells + n, from, to);
+        for (int rank = 0; rank < n; rank++) {
+            char label[32];
+            snprintf(label, sizeof label, "rank %d", rank);
+            print_row(t, label, cells + (2 + rank) * n, from, to);
+        }
+    }
 out:
     free(cells);
     return status;
@@ -368,12 +388,15 @@ out:
 static void print_owners(const struct text *t)
 {
     int n = t->scene->plan->n_ranks, column;
-    column = fprintf(t->file, "\nAfter scatter-reduce rank r owns segment (r+1) mod %d, complete. "
-                              "rank: segment =", n) - 1;
+    fprintf(t->file, "\nAfter scatter-reduce rank r owns segment (r+1) mod %d, complete:\n", n);
+    column = fprintf(t->file, " ");
     for (int rank = 0; rank < n; rank++) {
-        if (column + 8 > WIDTH)
+        char owner[64];
+        int length = snprintf(owner, sizeof owner, " rank %d: segment %d%s", rank, (rank + 1) % n,
+                              rank + 1 < n ? "," : "");
+        if (column + length > WIDTH)
             column = fprintf(t->file, "\n ") - 1;
-        column += fprintf(t->file, " %d: %d%s", rank, (rank + 1) % n, rank + 1 < n ? "," : "");
+        column += fprintf(t->file, "%s", owner);
     }
     fputc('\n', t->file);
 }

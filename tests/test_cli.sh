@@ -311,7 +311,7 @@ if [ $has_gpu = no ]; then
     refused 2 "no GPU" --timeout 5
     run --trace
     wants_right
-    head -2 "$top/flat" | grep -q '^note no GPU is used: 4 simulated GPUs' ||
+    head -2 "$top/flat" | grep -q '^note no GPU is used, but 4 simulated GPUs' ||
         complain "the first lines do not say that GPUs are simulated"
     verdict "no_gpu: auto takes simulated GPUs, and the first lines say so"
 else
@@ -367,7 +367,7 @@ good --slots 5 --pieces 2 --repeat 3 -g 5 -c 77
 good --repeat 2 --trace -g 2
 good --repeat 100 -g 4 -c 7
 good --devices 0,1,0,1 --trace
-wants_line '4 ranks share 2 GPUs'
+wants_line '4 ranks share 2 simulated GPUs'
 verdict "shared devices are announced"
 good --devices 0,0,0
 good --devices 3,2,1,0
