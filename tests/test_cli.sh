@@ -474,7 +474,7 @@ state 'step s=3 (4 of 6), all-gather' 'rank 0 -> rank 1 segment 1' \
 state 'step s=5 (6 of 6), all-gather' 'rank 0 all = 186 all = 266 all = 346 all = 426' \
     'rank 3 all = 186 all = 266 all = 346 all = 426'
 owners=$(sed -n '/^After scatter-reduce/,/^$/p' "$top/flat" | tr '\n' ' ')
-case $owners in *'0: 1, 1: 2, 2: 3, 3: 0'*) ;; *) complain "says '$owners'" ;; esac
+case $owners in *'rank 0: segment 1, rank 1: segment 2, rank 2: segment 3, rank 3: segment 0'*) ;; *) complain "says '$owners'" ;; esac
 verdict "trace of N=4: owners"
 [ "$(grep -c '^step s=' "$top/flat")" = 6 ] || complain "there are not six steps"
 [ "$(grep -c '^rank . -> rank' "$top/flat")" = 24 ] || complain "there are not 24 copies"
