@@ -150,7 +150,7 @@ help:
 	echo 'make measure    how fast the plan, its proof and a simulated run are on this machine'
 	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
 
-demo: $(PROGRAM)
+demo: all
 	$(PROGRAM) --gpus 4 --trace
 
 samples: $(PROGRAM)

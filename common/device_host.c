@@ -22,11 +22,14 @@ static enum status check_span(const struct host *h, struct span s, struct error 
 {
     if (!h->memories)
         return fail(err, STATUS_MACHINE, "host device: memory was not allocated");
-    if (s.rank < 0 || s.rank >= h->n_ranks || s.first < 0 || s.count < 0 ||
-        s.first > h->counts[s.memory] - s.count)
+    int known = s.rank >= 0 && s.rank < h->n_ranks && (unsigned)s.memory < N_MEMORIES;
+    if (!known)
+        return fail(err, STATUS_MACHINE, "host device: there is no memory %d of rank %d",
+                    (int)s.memory, s.rank);
+    if (s.first < 0 || s.count < 0 || s.first > h->counts[s.memory] - s.count)
         return fail(err, STATUS_MACHINE,
-                    "host device: elements %" PRId64 " to %" PRId64 " of rank %d's %s, which has "
-                    "%" PRId64, s.first, s.first + s.count, s.rank,
+                    "host device: %" PRId64 " elements from %" PRId64 " of rank %d's %s, which has "
+                    "%" PRId64, s.count, s.first, s.rank,
                     s.memory == MEMORY_DATA ? "data" : "inbox", h->counts[s.memory]);
     return STATUS_OK;
 }

@@ -352,15 +352,24 @@ const char *proof_line(const struct plan *plan, const struct proof *proof, char 
     int n = snprintf(buffer, size, "%" PRId64 " ops, %" PRId64 " waits: ", plan->n_ops,
                      plan->n_waits);
     size_t used = n > 0 && (size_t)n < size ? (size_t)n : 0;
-    if (total == 0)
+    if (total == 0) {
         n = snprintf(buffer + used, size - used,
                      "no hazard; at the end every element holds each rank exactly once");
-    else
-        n = snprintf(buffer + used, size - used,
-                     "REFUTED: %" PRId64 " hazard%s, %" PRId64 " wrong sum%s, %" PRId64 " other",
-                     proof_hazards(proof), proof_hazards(proof) == 1 ? "" : "s",
-                     proof->counts[FINDING_SUM], proof->counts[FINDING_SUM] == 1 ? "" : "s",
-                     total - proof_hazards(proof) - proof->counts[FINDING_SUM]);
+    } else {
+        int64_t hazards = proof_hazards(proof), sums = proof->counts[FINDING_SUM];
+        char parts[3][40] = {"", "", ""};
+        if (hazards)
+            snprintf(parts[0], sizeof parts[0], ", %" PRId64 " hazard%s", hazards,
+                     hazards == 1 ? "" : "s");
+        if (sums)
+            snprintf(parts[1], sizeof parts[1], ", %" PRId64 " wrong sum%s", sums,
+                     sums == 1 ? "" : "s");
+        if (total > hazards + sums)
+            snprintf(parts[2], sizeof parts[2], ", %" PRId64 " other", total - hazards - sums);
+        const char *first = parts[0][0] ? parts[0] : parts[1][0] ? parts[1] : parts[2];
+        n = snprintf(buffer + used, size - used, "REFUTED:%s%s%s", first + 1,
+                     first == parts[0] ? parts[1] : "", first != parts[2] ? parts[2] : "");
+    }
     used += n > 0 ? (size_t)n : 0;
     if (used < size && proof->n_redundant)
         snprintf(buffer + used, size - used, "; %" PRId64 " redundant wait%s", proof->n_redundant,

@@ -3,7 +3,7 @@
  * A plan is the complete list of what will be queued on the devices: copies, adds, and what each
  * of them waits for and why. ring.c writes such a list, check.c proves it, run.c carries it out,
  * trace_*.c shows it; none of them knows how another works. So a plan can be printed, saved,
- * changed by hand, proven and run without any of the others noticing.
+ * changed by hand and proven without anything being run.
  *
  * The ring in two sentences. At step s (0 .. 2N-3) rank r sends segment (r - s) mod N to rank r+1:
  * for the first N-1 steps into the neighbour's inbox, whence the neighbour adds it to its data
@@ -12,8 +12,10 @@
  * all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69 (2009), show
  * that no algorithm moves fewer bytes per rank than this 2(N-1)/N of the buffer.
  *
- * Ops of one lane run in the order of the list. Ops of different lanes run in any order, unless
- * one waits for the other. There are no pointers in the list, only numbers.
+ * Each rank has three lanes (common/span.h; a lane is a CUDA stream): one for what it computes, one
+ * for the copies it sends, one for its adds. Ops of one lane run in the order of the list. Ops of
+ * different lanes run in any order, unless one waits for the other. There are no pointers in the
+ * list, only numbers.
  */
 #ifndef RING_PLAN_H
 #define RING_PLAN_H
@@ -52,7 +54,8 @@ struct op {
     enum op_kind kind;
     enum lane lane; /* with rank: whose lane it is queued on */
     int rank;
-    int iteration, bucket, step, segment, piece; /* labels for people; NONE where meaningless */
+    int iteration, bucket, step, segment, piece; /* labels for people; NONE where meaningless. A
+                                                    bucket is one of several all-reduces of a plan */
     int n_waits;
     int64_t first_wait; /* in plan.waits */
     struct span src;    /* copy, reduce; elsewhere count = 0 */

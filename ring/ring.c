@@ -227,6 +227,7 @@ enum status ring_all_gather(struct ring *ring, const struct ring_part *part, str
             for (int rank = 0; rank < n; rank++)
                 TRY(push(ring, part, rank, step, piece,
                          of_piece(ring, ring->incoming, next_rank(ring, rank), piece), err));
+        /* what arrived at this step is what is sent on at the next */
         int64_t *arrivals = ring->incoming;
         ring->incoming = ring->latest;
         ring->latest = arrivals;

@@ -146,6 +146,19 @@ static void describe_data(const struct settings *s, char *text, size_t size)
         snprintf(text, size, "%s", quote_text(init).text);
 }
 
+static void describe_written(const struct settings *s, const struct story *story, char *text,
+                             size_t size)
+{
+    int wrong = story->verdict.n_different || story->verdict.n_wrong;
+    text[0] = '\0';
+    if (s->output)
+        snprintf(text, size, wrong ? "nothing to %s: the result is not right" : "%s",
+                 quote_path(s->output).text);
+    if (s->trace_file)
+        snprintf(text + strlen(text), size - strlen(text), "%s%s (the trace)", text[0] ? ", " : "",
+                 quote_path(s->trace_file).text);
+}
+
 static const char *const path_names[N_PATHS] = {
     [PATH_SAME] = "on one device", [PATH_PEER] = "peer access",
     [PATH_STAGED] = "staged through the host's memory", [PATH_MODEL] = "modelled link",
@@ -167,8 +180,10 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
         interrupt_catch();
         TRY(output_open(&output, s->trace_file, err));
         const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
-        TRY(s->trace == TRACE_JSON ? trace_json(scene, output.file, err)
-                                   : trace_text(scene, &all, err));
+        struct scene own = *scene;
+        own.written = ""; /* the file does not tell about itself */
+        TRY(s->trace == TRACE_JSON ? trace_json(&own, output.file, err)
+                                   : trace_text(&own, &all, err));
         TRY(interrupt_seen(err));
         TRY(output_commit(&output, err));
     }
@@ -185,13 +200,14 @@ out:
 static enum status show(const struct settings *s, const struct story *story, struct error *err)
 {
     enum status status = STATUS_OK;
-    char notice[256], times[160], model[200], data[300];
+    char notice[256], times[160], model[200], data[300], written[600];
     struct scene_link *links = NULL;
     const struct device_facts *facts = &story->device->facts;
     describe_notice(s, facts, notice, sizeof notice);
     describe_times(s, story, times, sizeof times);
     describe_model(s, model, sizeof model);
     describe_data(s, data, sizeof data);
+    describe_written(s, story, written, sizeof written);
     TRY(allocate((void **)&links, facts->n_links, sizeof *links, "links", err));
     for (int i = 0; i < facts->n_links; i++)
         links[i] = (struct scene_link){facts->links[i].from, facts->links[i].to,
@@ -205,7 +221,7 @@ static enum status show(const struct settings *s, const struct story *story, str
         .backend = story->device->verbs->name, .engine = "eager",
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
-        .notice = notice, .link_model = model, .times = times, .data = data,
+        .written = written, .random = s->random, .notice = notice, .link_model = model, .times = times, .data = data,
         .clock_error_ns = facts->clock_error_ns,
     };
     if (s->trace == TRACE_JSON && notice[0])

@@ -202,12 +202,14 @@ out:
 
 /* ---- pass 2 ---- */
 
-/* A stop lies where the next op belongs to another ring step or another iteration. */
-static int stops_before(const struct plan *plan, const struct stop *now, int64_t id)
+/* A stop lies where the next op belongs to another ring step or another iteration, and behind
+ * the ops that filled the data anew. */
+static int stops_before(const struct plan *plan, const struct stop *now, int64_t previous, int64_t id)
 {
     const struct op *op = &plan->ops[id];
     return op->iteration != now->iteration ||
-           (op->step != NONE && now->step != NONE && op->step != now->step);
+           (op->step != NONE && now->step != NONE && op->step != now->step) ||
+           (plan->ops[previous].kind == OP_COMPUTE && op->kind != OP_COMPUTE);
 }
 
 static enum status find_stops(const struct plan *plan, const struct order *order,
@@ -216,13 +218,16 @@ static enum status find_stops(const struct plan *plan, const struct order *order
     enum status status = STATUS_OK;
     int64_t most = 2;
     for (int64_t place = 1; place < order->n_sequence; place++)
-        most += plan->ops[op_at(order, place)].step != plan->ops[op_at(order, place - 1)].step;
+        most += plan->ops[op_at(order, place)].step != plan->ops[op_at(order, place - 1)].step ||
+                plan->ops[op_at(order, place)].kind != plan->ops[op_at(order, place - 1)].kind ||
+                plan->ops[op_at(order, place)].iteration !=
+                    plan->ops[op_at(order, place - 1)].iteration;
     TRY(allocate((void **)&values->stops, most, sizeof *values->stops, "stops", err));
     struct stop now = {.iteration = 0, .step = NONE};
     values->stops[values->n_stops++] = now;
     for (int64_t place = 0; place < order->n_sequence; place++) {
         int64_t id = op_at(order, place);
-        if (place > 0 && stops_before(plan, &now, id)) {
+        if (place > 0 && stops_before(plan, &now, op_at(order, place - 1), id)) {
             values->stops[values->n_stops++] = now;
             now.step = NONE;
         }

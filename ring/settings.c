@@ -221,7 +221,7 @@ static const struct option_row rows[] = {
     {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
      set_repeat},
     {0, "init", "I", RING, "data: index (default), rank, ones, random:SEED, or values:a,b,..\n"
-     "(rank r holds value number r)", set_init},
+     "(rank r holds value r, counted from 0 and around the list)", set_init},
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
@@ -229,12 +229,13 @@ static const struct option_row rows[] = {
     {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
-    {0, "schedule", "S", RING, "host: model (default), or random:SEED: any order the waits allow",
+    {0, "schedule", "S", RING, "simulated GPUs: model (default), or random:SEED, any order that\n"
+     "the waits allow",
      set_schedule},
-    {0, "link", "L", RING, "host: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4, pcie3, or\n"
-     "GBps:us, as in 25:1.5", set_link},
-    {0, "p2p", "W", RING, "cuda: auto (default) or off (stage copies through the host)", set_p2p},
-    {0, "timeout", "S", RING, "cuda: give up after S seconds without an end (default 60)",
+    {0, "link", "L", RING, "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
+     "pcie3, or GBps:us, as in 25:1.5", set_link},
+    {0, "p2p", "W", RING, "real GPUs: auto (default) or off (stage copies through the host)", set_p2p},
+    {0, "timeout", "S", RING, "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
     {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
     {'q', "quiet", NULL, RING, "print the verdicts only", set_quiet},

@@ -15,7 +15,8 @@ enum status trace_traffic(const struct scene *scene, struct traffic *t, struct e
     const struct timing *timing = scene->timing;
     struct link_use *uses = NULL;
     int64_t *sent = NULL, size = (int64_t)dtype_size(plan->dtype);
-    *t = (struct traffic){.least_sent = INT64_MAX, .busiest_from = NONE, .busiest_to = NONE};
+    *t = (struct traffic){.least_sent = INT64_MAX, .busiest_from = NONE, .busiest_to = NONE,
+                          .all_alike = 1};
     TRY(allocate((void **)&sent, plan->n_ranks, sizeof *sent, "traffic", err));
     TRY(allocate((void **)&uses, scene->n_links, sizeof *uses, "traffic", err));
     for (int64_t id = 0; id < plan->n_ops; id++) {
@@ -41,7 +42,8 @@ enum status trace_traffic(const struct scene *scene, struct traffic *t, struct e
         t->least_sent = sent[rank] < t->least_sent ? sent[rank] : t->least_sent;
         t->most_sent = sent[rank] > t->most_sent ? sent[rank] : t->most_sent;
     }
-    for (int i = 0; i < scene->n_links; i++)
+    for (int i = 0; i < scene->n_links; i++) {
+        t->all_alike = t->all_alike && uses[i].bytes == uses[0].bytes && uses[i].ns == uses[0].ns;
         if (uses[i].bytes > t->busiest_bytes ||
             (uses[i].bytes == t->busiest_bytes && uses[i].ns > t->busiest_ns)) {
             t->busiest_bytes = uses[i].bytes;
@@ -49,6 +51,7 @@ enum status trace_traffic(const struct scene *scene, struct traffic *t, struct e
             t->busiest_from = scene->links[i].from;
             t->busiest_to = scene->links[i].to;
         }
+    }
 out:
     free(sent);
     free(uses);

@@ -37,6 +37,8 @@ struct scene {
     const char *link_model;        /* host: "nvlink4: 2.4 us + bytes / 392 GB/s"; else "" */
     const char *times;             /* how times were obtained */
     const char *data;              /* what the ranks' data is */
+    const char *written;           /* the files that were written, in words, or "" */
+    int random;                    /* a random schedule: times count its choices */
     int64_t clock_error_ns;
 };
 
@@ -59,6 +61,7 @@ enum status trace_json(const struct scene *scene, FILE *file, struct error *err)
 struct traffic {
     int64_t least_sent, most_sent;       /* bytes that a rank sends, over all ranks */
     int64_t busiest_bytes, busiest_ns;   /* of the link that carries most; its time in use */
+    int all_alike;                       /* all links carry as much, in the same time */
     int busiest_from, busiest_to;        /* NONE where nothing is copied between ranks */
 };
 

@@ -169,6 +169,8 @@ static enum status print_summary(const struct scene *s, FILE *file, struct error
         print_verdict(s, file);
     if (s->timing) {
         print_us(file, "total_us", s->timing->total_ns);
+    }
+    if (s->timing && !s->random) { /* choices of a random schedule make no rate */
         print_number(file, "algbw_GBps", trace_algbw(s));
         print_number(file, "busbw_GBps", trace_busbw(s));
     }

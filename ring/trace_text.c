@@ -18,6 +18,7 @@
 #define WIDTH 100
 #define FULL_OPS 4000 /* up to so many, and VALUES_MAX_RANKS ranks, every op gets a line */
 #define CELL_SIZE 48
+#define HELD_SIZE 40
 
 struct text {
     const struct scene *scene;
@@ -27,6 +28,7 @@ struct text {
     struct contents contents; /* as after the stop being shown */
     int64_t done;             /* ops of the sequence in contents */
     unsigned char *printed;   /* [n_ops], by place in the sequence */
+    char (*held)[HELD_SIZE];  /* [n_ops], by place: what stood in dst's first element after the op */
     int time_width;           /* columns of a time in us, one decimal */
     int cell_width;           /* of the state table, so far */
     int rank_width, holds_width, bytes_width, segment_width;
@@ -161,7 +163,7 @@ static void print_head(const struct text *t)
     print_devices(t);
     print_links(t);
     print_words(t, "data", s->data);
-    fprintf(t->file, "  %-9s %s; %d piece%s a segment; inbox of %d slot%s, %s\n", "engine",
+    fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n", "engine",
             s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
             plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
     print_words(t, "times", s->times);
@@ -183,7 +185,9 @@ static void print_rule(const struct text *t)
     fprintf(t->file, "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d "
                      "steps: %d collect\n(scatter-reduce), %d hand out (all-gather). An op waits "
                      "until what it reads is ready or has\narrived, and what it overwrites has been "
-                     "drained.\n", n, ring_steps(n), n - 1, n - 1);
+                     "drained; and for the op before it on its own lane,\nwhich is not written: each "
+                     "rank has a lane for the copies it sends, and one for its adds.\n",
+            n, ring_steps(n), n - 1, n - 1);
 }
 
 /* ---- one step ---- */
@@ -207,19 +211,38 @@ static void print_waits(const struct text *t, const struct op *op, int column)
     fputc('\n', t->file);
 }
 
-/* The contributions that dst holds, once the op has been applied to the contents. */
-static const char *held(const struct text *t, const struct op *op, char *buffer, size_t size)
+/* Whose contributions a stretch holds: "0+1", or "all" where the sum is complete. */
+static const char *whose(const struct text *t, const struct extent *extent, char *buffer,
+                         size_t size)
 {
-    const struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
-    const struct extent *extent = &memory->items[extents_find(memory, op->dst.first)];
-    return contents_ranks(&t->contents, extent->node, buffer, size);
+    const struct contents *c = &t->contents;
+    int iteration =
+        extent->node == NONE ? 0 : c->terms[c->nodes[extent->node].first_term].iteration;
+    if (c->plan->n_ranks > 1 && contents_complete(c, extent, iteration))
+        return "all";
+    return contents_ranks(c, extent->node, buffer, size);
 }
 
-static void print_op(const struct text *t, int64_t id)
+/* Applies an op to the contents and notes what it left. */
+static enum status apply(struct text *t, int64_t place)
+{
+    const struct op *op = &t->scene->plan->ops[op_at(t, place)];
+    const struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
+    char buffer[HELD_SIZE];
+    enum status status = contents_apply(&t->contents, op, t->err);
+    if (status == STATUS_OK)
+        snprintf(t->held[place], HELD_SIZE, "%s",
+                 whose(t, &memory->items[extents_find(memory, op->dst.first)], buffer,
+                       sizeof buffer));
+    return status;
+}
+
+static void print_op(const struct text *t, int64_t place)
 {
     const struct scene *s = t->scene;
+    int64_t id = op_at(t, place);
     const struct op *op = &s->plan->ops[id];
-    char who[64], part[48] = "", ranks[40], holds[64], bytes[FORMAT_SIZE];
+    char who[64], part[48] = "", holds[64], bytes[FORMAT_SIZE];
     int r = t->rank_width;
     if (op->kind == OP_COPY)
         snprintf(who, sizeof who, "rank %*d -> rank %*d", r, op->src.rank, r, op->dst.rank);
@@ -230,8 +253,7 @@ static void print_op(const struct text *t, int64_t id)
         snprintf(part, sizeof part, "segment %*d", r, op->segment);
     if (op->piece != NONE && s->plan->pieces > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " p%d", op->piece);
-    held(t, op, ranks, sizeof ranks);
-    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", ranks);
+    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[place]);
     int column = fprintf(t->file, "  %-*s  %-*s  %-*s  %*s", 2 * r + 14, who, t->segment_width,
                          part, t->holds_width, holds, t->bytes_width,
                          format_bytes(op->dst.count * (int64_t)dtype_size(s->plan->dtype), bytes));
@@ -264,13 +286,13 @@ static void print_with_add(const struct text *t, int64_t place, int64_t end)
     const struct op *ops = t->scene->plan->ops, *op = &ops[op_at(t, place)];
     if (t->printed[place])
         return;
-    print_op(t, op_at(t, place));
+    print_op(t, place);
     t->printed[place] = 1;
     for (int64_t i = place + 1; op->kind == OP_COPY && i < end; i++) {
         const struct op *add = &ops[op_at(t, i)];
         if (add->kind == OP_REDUCE && !t->printed[i] && add->src.rank == op->dst.rank &&
             add->src.memory == op->dst.memory && add->src.first == op->dst.first) {
-            print_op(t, op_at(t, i));
+            print_op(t, i);
             t->printed[i] = 1;
             return;
         }
@@ -284,7 +306,7 @@ static enum status print_ops(struct text *t, int64_t end)
     const struct op *ops = t->scene->plan->ops;
     int64_t begin = t->done;
     for (; t->done < end; t->done++)
-        TRY(contents_apply(&t->contents, &ops[op_at(t, t->done)], t->err));
+        TRY(apply(t, t->done));
     for (int64_t i = begin; i < end; i++) {
         const struct op *op = &ops[op_at(t, i)];
         int copies = op->kind == OP_COPY && !t->printed[i];
@@ -317,11 +339,7 @@ static void fill_cell(const struct text *t, const double *read, int rank, int se
         return;
     }
     const struct extent *extent = &memory->items[extents_find(memory, first)];
-    int iteration = extent->node == NONE ? 0
-                    : t->contents.terms[t->contents.nodes[extent->node].first_term].iteration;
-    int complete = plan->n_ranks > 1 && contents_complete(&t->contents, extent, iteration);
-    snprintf(out, CELL_SIZE, "%s = %.20s",
-             complete ? "all" : contents_ranks(&t->contents, extent->node, ranks, sizeof ranks),
+    snprintf(out, CELL_SIZE, "%s = %.20s", whose(t, extent, ranks, sizeof ranks),
              format_value(read[rank * plan->n_ranks + segment], value));
 }
 
@@ -460,8 +478,9 @@ static void measure(struct text *t)
     t->time_width = s->timing ? digits(s->timing->total_ns / 1000) + 2 : 0;
     t->holds_width = s->plan->n_ranks > 3 ? 7 + 3 * t->rank_width : 9;
     t->segment_width = 8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
-    for (int piece = 0; piece < 2; piece++) {
-        plan_part(0, s->plan->count, s->plan->n_ranks, piece, &first, &count);
+    int whole = s->plan->iterations > 1 || s->plan->redop == REDOP_AVG; /* ops on all of the data */
+    for (int part = 0; part < 2 + whole; part++) {
+        plan_part(0, s->plan->count, part < 2 ? s->plan->n_ranks : 1, part % 2, &first, &count);
         int width = (int)strlen(format_bytes(count * (int64_t)dtype_size(s->plan->dtype), bytes));
         t->bytes_width = width > t->bytes_width ? width : t->bytes_width;
     }
@@ -486,8 +505,8 @@ static enum status print_steps(struct text *t)
     for (int stop = 0; stop < v->n_stops; stop++) {
         print_step_title(t, &v->stops[stop]);
         if (stop == 0)
-            fprintf(t->file, "  each segment: whose contributions it holds = value of its first "
-                             "element, read from the device\n");
+            fprintf(t->file, "  a cell tells whose contributions a segment holds = the value read in "
+                             "its first element\n");
         TRY(print_ops(t, v->stops[stop].end));
         TRY(print_state(t, stop));
         if (v->stops[stop].step == plan->n_ranks - 2)
@@ -529,17 +548,18 @@ static void print_verdict(const struct text *t)
     if (v->n_wrong)
         print_misfit(t, "want", v->n_wrong, &v->wrong);
     if (dtype_is_float(s->plan->dtype))
-        fprintf(t->file, "  %-25s  %.3g (relative %.3g)%s\n", "distance to float64", v->distance,
-                v->relative, v->distance > 0 ? ": each addition rounds once" : "");
+        fprintf(t->file, v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g), since each addition "
+                                           "rounds\n" : "  %-25s  none\n",
+                "distance to float64", v->distance, v->relative);
     if (v->n_infinite + v->n_nan > 0)
-        fprintf(t->file, "  %-25s  %" PRId64 " infinite, %" PRId64 " NaN elements are wanted: the "
-                         "input, or its %s in %s, has them\n", "not finite", v->n_infinite, v->n_nan,
+        fprintf(t->file, "  %-25s  %" PRId64 " infinite and %" PRId64 " NaN elements: such is the %s "
+                         "in %s\n", "not finite", v->n_infinite, v->n_nan,
                 redop_name(s->plan->redop), dtype_name(s->plan->dtype));
     fprintf(t->file, "  %-25s  0x%016" PRIx64, "hash of the result", v->hash);
     if (s->values && s->second_hash == v->hash)
-        fprintf(t->file, " (timed pass and value pass agree)");
+        fprintf(t->file, " (of both runs, the timed and the shown)");
     else if (s->values)
-        fprintf(t->file, " in the timed pass, %s0x%016" PRIx64 " in the value pass: THEY DIFFER%s",
+        fprintf(t->file, " in the timed run, %s0x%016" PRIx64 " in the one shown: THEY DIFFER%s",
                 paint(t, RED), s->second_hash, paint(t, PLAIN));
     fputc('\n', t->file);
 }
@@ -560,9 +580,11 @@ static enum status print_figures(const struct text *t)
             format_bytes(size, b));
     fprintf(t->file, s->plan->iterations > 1 ? ", %d times\n" : "\n", s->plan->iterations);
     if (traffic.busiest_from != NONE) {
-        fprintf(t->file, "  %-25s  %d -> %d: %s", "busiest link", traffic.busiest_from,
-                traffic.busiest_to, format_bytes(traffic.busiest_bytes, a));
-        if (traffic.busiest_ns)
+        fprintf(t->file, "  %-25s  ", traffic.all_alike ? "each link" : "busiest link");
+        if (!traffic.all_alike)
+            fprintf(t->file, "%d -> %d: ", traffic.busiest_from, traffic.busiest_to);
+        fprintf(t->file, "%s", format_bytes(traffic.busiest_bytes, a));
+        if (traffic.busiest_ns && !s->random)
             fprintf(t->file, ", in use %.1f of %.1f us", us(traffic.busiest_ns),
                     us(s->timing->total_ns));
         fputc('\n', t->file);
@@ -571,12 +593,17 @@ static enum status print_figures(const struct text *t)
         fprintf(t->file, "  %-25s  n/a: nothing was sent\n", "time");
         return STATUS_OK;
     }
+    if (s->random) {
+        fprintf(t->file, "  %-25s  none: a random schedule, of %" PRId64 " choices\n", "time",
+                s->timing->total_ns / 1000);
+        return STATUS_OK;
+    }
     fprintf(t->file, "  %-25s  %.1f us%s", "time", us(s->timing->total_ns),
             s->simulated       ? " (modelled)"
             : s->timing->wall ? " (host clock, queueing included, no warm-up)"
                                : " (one run, after one to warm up)");
     if (n > 1)
-        fprintf(t->file, "\n  %-25s  algbw = S/t = %.3f GB/s; busbw = algbw x 2(N-1)/N = %.3f GB/s",
+        fprintf(t->file, "\n  %-25s  algbw = S/t = %.4g GB/s; busbw = algbw x 2(N-1)/N = %.4g GB/s",
                 "rates", trace_algbw(s), trace_busbw(s));
     fputc('\n', t->file);
 out:
@@ -590,6 +617,7 @@ enum status trace_text(const struct scene *scene, const struct show *show, struc
     TRY(order_open(&t.order, scene->plan, err));
     TRY(contents_init(&t.contents, scene->plan, err));
     TRY(allocate((void **)&t.printed, scene->plan->n_ops, 1, "the trace", err));
+    TRY(allocate((void **)&t.held, scene->plan->n_ops, sizeof *t.held, "the trace", err));
     measure(&t);
     if (!show->quiet)
         print_head(&t);
@@ -604,9 +632,12 @@ enum status trace_text(const struct scene *scene, const struct show *show, struc
         print_verdict(&t);
         if (!show->quiet)
             TRY(print_figures(&t));
+        if (!show->quiet && scene->written[0])
+            print_words(&t, "written", scene->written);
     }
 out:
     free(t.printed);
+    free(t.held);
     contents_free(&t.contents);
     order_close(&t.order);
     return status;

@@ -190,7 +190,7 @@ START_TEST(the_value_pass_gives_the_same_bits)
             ck_assert_int_eq(values.n_stops,
                              n == 1 && iterations == 1 ? 1
                              : n == 1                  ? 2
-                                                       : 1 + iterations * ring_steps(n));
+                                                       : iterations * (1 + ring_steps(n)));
             values_free(&values);
             bench_close(&b);
         }
