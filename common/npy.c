@@ -2,10 +2,10 @@
  *
  * The dict is read by a small recursive descent over exactly the header's bytes: it accepts what
  * Python accepts of {'descr': .., 'fortran_order': .., 'shape': ..} and nothing else. No length in
- * the file is believed before it was held against the file's size. Writing goes to a temporary
- * name in the same folder; rename gives the file its name in one step.
+ * the file is believed before it was held against the file's size.
  */
 #include "common/npy.h"
+#include "common/npy_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +21,12 @@
 #error "elements are copied between file and memory as they are: little-endian machines only"
 #endif
 
-#define MAGIC "\x93NUMPY"
 #define N_KEYS 3
 #define MAX_ELEMENTS (INT64_MAX / 16) /* so that every offset in bytes fits 64 bits */
 
-enum { MAGIC_BYTES = 6, PREFIX_BYTES = 12, MAX_HEADER_BYTES = 1 << 20, MAX_IO_BYTES = 1 << 30 };
+enum { MAGIC_BYTES = 6, PREFIX_BYTES = 12, MAX_HEADER_BYTES = 1 << 20 };
 
-static const char *const codes[N_DTYPES] = {
+const char *const npy_codes[N_DTYPES] = {
     [DTYPE_FLOAT32] = "f4", [DTYPE_FLOAT64] = "f8", [DTYPE_INT32] = "i4",
 };
 
@@ -54,7 +53,7 @@ static const struct {
 } keys[N_KEYS] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
 
 /* The system's refusal: what the machine lacks, or else what is wrong with the path. */
-static enum status cannot(const char *path, const char *what, int error, struct error *err)
+enum status npy_cannot(const char *path, const char *what, int error, struct error *err)
 {
     static const int lacks[] = {ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM};
     enum status status = STATUS_USAGE;
@@ -64,7 +63,7 @@ static enum status cannot(const char *path, const char *what, int error, struct 
     return fail(err, status, "%s: cannot be %s: %s", quote_path(path).text, what, strerror(error));
 }
 
-static const char *kind_of_file(const struct stat *info)
+const char *npy_kind_of_file(const struct stat *info)
 {
     return S_ISDIR(info->st_mode)    ? "a directory"
            : S_ISFIFO(info->st_mode) ? "a pipe"
@@ -72,7 +71,7 @@ static const char *kind_of_file(const struct stat *info)
                                      : "a device or a socket";
 }
 
-static enum status copy_text(char **out, const char *text, struct error *err)
+enum status npy_copy_text(char **out, const char *text, struct error *err)
 {
     void *copy;
     enum status status = allocate(&copy, (long long)strlen(text) + 1, 1, "a file name", err);
@@ -91,10 +90,10 @@ static enum status open_regular(const char *path, int *file, struct stat *info, 
         *file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     while (*file < 0 && errno == EINTR);
     if (*file < 0 || fstat(*file, info) != 0)
-        return cannot(path, "read", errno, err);
+        return npy_cannot(path, "read", errno, err);
     if (!S_ISREG(info->st_mode))
         return fail(err, STATUS_USAGE, "%s: is %s, not a .npy file", quote_path(path).text,
-                    kind_of_file(info));
+                    npy_kind_of_file(info));
     return STATUS_OK;
 }
 
@@ -111,12 +110,12 @@ static enum status read_at(int file, const char *path, void *out, int64_t bytes,
 {
     char *to = out;
     while (bytes > 0) {
-        ssize_t got = pread(file, to, (size_t)(bytes < MAX_IO_BYTES ? bytes : MAX_IO_BYTES),
+        ssize_t got = pread(file, to, (size_t)(bytes < NPY_MAX_IO_BYTES ? bytes : NPY_MAX_IO_BYTES),
                             (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return cannot(path, "read", errno, err);
+            return npy_cannot(path, "read", errno, err);
         if (got == 0)
             return fail(err, STATUS_USAGE, "%s: became shorter while it was read",
                         quote_path(path).text);
@@ -152,7 +151,7 @@ static enum status read_prefix(struct npy *npy, int file, int64_t size, int64_t 
     enum status status = read_at(file, npy->path, b, have, 0, err);
     if (status != STATUS_OK)
         return status;
-    if (have < MAGIC_BYTES || memcmp(b, MAGIC, MAGIC_BYTES) != 0)
+    if (have < MAGIC_BYTES || memcmp(b, NPY_MAGIC, MAGIC_BYTES) != 0)
         return not_npy(npy->path, (const char *)b, have, err);
     if (have >= 8 && (b[6] < 1 || b[6] > 3 || b[7] != 0))
         return fail(err, STATUS_USAGE, "%s: .npy version %d.%d; 1.0, 2.0 and 3.0 can be read",
@@ -226,7 +225,7 @@ static enum status unsupported(const struct header *h, const char *text, size_t 
     char list[N_DTYPES * 32] = "";
     for (int i = 0; i < N_DTYPES; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s'<%s' (%s)", i ? ", " : "",
-                 codes[i], dtype_name((enum dtype)i));
+                 npy_codes[i], dtype_name((enum dtype)i));
     return fail(err, STATUS_USAGE, "%s: elements of type '%s'; supported are %s",
                 quote_path(h->npy->path).text, quote_bytes(text, length).text, list);
 }
@@ -247,12 +246,12 @@ static enum status read_descr(struct header *h, struct error *err)
         return status;
     size_t mark = length > 0 && memchr("<>=|", text[0], 4);
     for (int i = 0; i < N_DTYPES; i++) {
-        if (length - mark != strlen(codes[i]) || memcmp(text + mark, codes[i], length - mark) != 0)
+        if (length - mark != strlen(npy_codes[i]) || memcmp(text + mark, npy_codes[i], length - mark) != 0)
             continue;
         if (text[0] == '>')
             return fail(err, STATUS_USAGE,
                         "%s: big-endian %s ('>%s'); save it with arr.astype('<%s')",
-                        quote_path(path).text, dtype_name((enum dtype)i), codes[i], codes[i]);
+                        quote_path(path).text, dtype_name((enum dtype)i), npy_codes[i], npy_codes[i]);
         h->npy->dtype = (enum dtype)i;
         return STATUS_OK;
     }
@@ -422,7 +421,7 @@ enum status npy_open(struct npy *npy, const char *path, struct error *err)
     int64_t length;
     void *text = NULL;
     memset(npy, 0, sizeof *npy);
-    TRY(copy_text(&npy->path, path, err));
+    TRY(npy_copy_text(&npy->path, path, err));
     TRY(open_regular(path, &file, &info, err));
     identify(&info, npy->identity);
     TRY(read_prefix(npy, file, info.st_size, &length, err));
@@ -475,168 +474,4 @@ void npy_shape_text(const struct npy *npy, char out[NPY_SHAPE_TEXT])
     for (int i = 0; i < npy->n_dims; i++)
         n += sprintf(out + n, "%s%lld", i ? ", " : "", (long long)npy->shape[i]);
     sprintf(out + n, npy->n_dims == 1 ? ",)" : ")");
-}
-
-/* --- writing ------------------------------------------------------------------------------- */
-
-/* Only a regular file that may be written gives way: rename would also replace a device. */
-static enum status check_target(const char *path, struct error *err)
-{
-    struct stat info;
-    const char *slash = strrchr(path, '/');
-    if (lstat(path, &info) == 0) {
-        if (!S_ISREG(info.st_mode))
-            return fail(err, STATUS_USAGE, "%s: is %s, which no .npy file may replace",
-                        quote_path(path).text, kind_of_file(&info));
-        return access(path, W_OK) == 0 ? STATUS_OK : cannot(path, "written", errno, err);
-    }
-    if (errno != ENOENT)
-        return cannot(path, "written", errno, err);
-    if ((slash ? slash[1] : path[0]) == '\0')
-        return fail(err, STATUS_USAGE, "'%s': names no file to write", quote_path(path).text);
-    return STATUS_OK;
-}
-
-/* ".npy-PROCESS-NUMBER.tmp" in the folder of the path: short, so that it fits wherever it does. */
-static enum status open_temporary(struct npy_writer *w, struct error *err)
-{
-    const char *slash = strrchr(w->path, '/');
-    int folder = slash ? (int)(slash - w->path) + 1 : 0;
-    void *memory;
-    enum status status = allocate(&memory, folder + 64, 1, "a file name", err);
-    if (status != STATUS_OK)
-        return status;
-    char *name = memory;
-    for (int i = 0;; i++) {
-        sprintf(name, "%.*s.npy-%ld-%d.tmp", folder, w->path, (long)getpid(), i);
-        w->file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (w->file >= 0)
-            break;
-        if (errno != EINTR && (errno != EEXIST || i == INT16_MAX)) {
-            status = cannot(w->path, "written", errno, err);
-            free(name);
-            return status;
-        }
-    }
-    w->temporary = name;
-    return STATUS_OK;
-}
-
-static enum status write_all(struct npy_writer *w, const void *bytes, int64_t n_bytes,
-                             struct error *err)
-{
-    const char *from = bytes;
-    while (n_bytes > 0) {
-        ssize_t done = write(w->file, from,
-                             (size_t)(n_bytes < MAX_IO_BYTES ? n_bytes : MAX_IO_BYTES));
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return cannot(w->path, "written", done < 0 ? errno : EIO, err);
-        from += done;
-        n_bytes -= done;
-    }
-    return STATUS_OK;
-}
-
-/* Version 1.0, padded with blanks so that the elements begin at a multiple of 64 bytes, as NumPy
- * does. NPY_MAX_DIMS dimensions stay far below the 65535 bytes that ask for version 2.0. */
-static enum status write_header(struct npy_writer *w, const struct npy *like, struct error *err)
-{
-    char shape[NPY_SHAPE_TEXT], text[NPY_SHAPE_TEXT + 192];
-    _Static_assert(sizeof text < 65536, "the header fits version 1.0");
-    npy_shape_text(like, shape);
-    memcpy(text, MAGIC "\x01\x00", 8);
-    int end = 10 + sprintf(text + 10, "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }",
-                           codes[like->dtype], shape);
-    int total = (end + 1 + 63) / 64 * 64;
-    memset(text + end, ' ', (size_t)(total - end));
-    text[total - 1] = '\n';
-    text[8] = (char)((total - 10) & 255);
-    text[9] = (char)((total - 10) >> 8);
-    return write_all(w, text, total, err);
-}
-
-enum status npy_create(struct npy_writer *w, const char *path, const struct npy *like,
-                       struct error *err)
-{
-    enum status status;
-    memset(w, 0, sizeof *w);
-    w->dtype = like->dtype;
-    w->left = like->count;
-    TRY(copy_text(&w->path, path, err));
-    TRY(check_target(path, err));
-    TRY(open_temporary(w, err));
-    TRY(write_header(w, like, err));
-out:
-    if (status != STATUS_OK)
-        npy_discard(w);
-    return status;
-}
-
-enum status npy_append(struct npy_writer *w, const void *elements, int64_t count,
-                       struct error *err)
-{
-    if (!w->temporary)
-        return fail(err, STATUS_MACHINE, "append to a .npy file that is not being written");
-    enum status status;
-    if (count < 0 || count > w->left)
-        status = fail(err, STATUS_MACHINE, "%s: %lld elements to write where %lld are left",
-                      quote_path(w->path).text, (long long)count, (long long)w->left);
-    else
-        status = write_all(w, elements, count * (int64_t)dtype_size(w->dtype), err);
-    w->left -= count;
-    if (status != STATUS_OK)
-        npy_discard(w);
-    return status;
-}
-
-enum status npy_commit(struct npy_writer *w, struct error *err)
-{
-    if (!w->temporary)
-        return fail(err, STATUS_MACHINE, "commit of a .npy file that is not being written");
-    enum status status = STATUS_OK;
-    int closed = close(w->file) == 0 || errno == EINTR ? 0 : errno; /* Linux closes it anyway */
-    w->file = -1;
-    if (w->left != 0)
-        status = fail(err, STATUS_MACHINE, "%s: not written: %lld elements are missing",
-                      quote_path(w->path).text, (long long)w->left);
-    else if (closed != 0)
-        status = cannot(w->path, "written", closed, err);
-    else if (rename(w->temporary, w->path) != 0)
-        status = cannot(w->path, "written", errno, err);
-    if (status == STATUS_OK) {
-        free(w->temporary);
-        w->temporary = NULL;
-    }
-    npy_discard(w);
-    return status;
-}
-
-void npy_discard(struct npy_writer *w)
-{
-    if (w->temporary) {
-        if (w->file >= 0)
-            close(w->file);
-        unlink(w->temporary);
-    }
-    free(w->temporary);
-    free(w->path);
-    memset(w, 0, sizeof *w);
-}
-
-/* --- names --------------------------------------------------------------------------------- */
-
-char *npy_path(const char *pattern, int rank)
-{
-    size_t n_marks = 0;
-    for (const char *p = pattern; (p = strstr(p, "%r")); p += 2)
-        n_marks++;
-    char *path = malloc(strlen(pattern) + 12 * n_marks + 1), *to = path;
-    if (!path)
-        return NULL;
-    for (const char *mark; (mark = strstr(pattern, "%r")); pattern = mark + 2)
-        to += sprintf(to, "%.*s%d", (int)(mark - pattern), pattern, rank);
-    strcpy(to, pattern);
-    return path;
 }

@@ -35,7 +35,7 @@ enum status trace_traffic(const struct scene *scene, struct traffic *t, struct e
                 high = middle;
         }
         uses[low].bytes += op->dst.count * size;
-        if (timing && timing->per_op)
+        if (timing && timing->per_op && !scene->random)
             uses[low].ns += timing->end_ns[id] - timing->begin_ns[id];
     }
     for (int rank = 0; rank < plan->n_ranks; rank++) {

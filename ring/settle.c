@@ -1,0 +1,198 @@
+/* settle.c - what was not said is filled in from what this machine and the input have; what was said
+ * and cannot be is refused. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/format.h"
+#include "common/output.h"
+#include "common/quote.h"
+#include "ring/settings.h"
+
+static enum status choose_backend(struct settings *s, struct error *err)
+{
+    int host_only = s->random || s->link_given;
+    device_inventory(BACKEND_CUDA, &s->inventory);
+    if (!s->backend_given)
+        s->backend = s->inventory.n_devices > 0 && !host_only ? BACKEND_CUDA : BACKEND_HOST;
+    if (s->backend == BACKEND_CUDA && s->inventory.n_devices == 0)
+        return fail(err, STATUS_MACHINE, "--backend cuda: %s", s->inventory.why);
+    if (s->backend == BACKEND_CUDA && host_only)
+        return fail(err, STATUS_USAGE, "--%s is for --backend host",
+                    s->random ? "schedule random" : "link");
+    if (s->backend == BACKEND_HOST && s->cuda_only)
+        return fail(err, STATUS_USAGE, "%s is for the cuda backend; here the host backend is used%s",
+                    s->cuda_only, s->backend_given ? "" : host_only
+                    ? ", since --link and --schedule are" : ", since there is no GPU");
+    return STATUS_OK;
+}
+
+static enum status open_data(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (!s->input)
+        return STATUS_OK;
+    if (s->init)
+        return fail(err, STATUS_USAGE, "--init and --input: only one of them can give the data");
+    if (s->repeat > 1)
+        return fail(err, STATUS_USAGE, "--repeat %d with --input: each repetition takes fresh data, "
+                    "and files hold only one set", s->repeat);
+    TRY(init_open_files(&s->data, s->input, s->n_ranks, err));
+    const struct npy *first = &s->data.files[0];
+    if (s->count >= 0 && s->count != first->count)
+        return fail(err, STATUS_USAGE, "--count %" PRId64 ": the --input files hold %" PRId64
+                    " elements each; leave --count out", s->count, first->count);
+    if (s->dtype_given && s->dtype != first->dtype)
+        return fail(err, STATUS_USAGE, "--dtype %s: the --input files hold %s; leave --dtype out",
+                    dtype_name(s->dtype), dtype_name(first->dtype));
+    s->n_ranks = s->data.n_files;
+    s->count = first->count;
+    s->dtype = first->dtype;
+out:
+    return status;
+}
+
+/* Reads LIST into device_of; *n gets how many there are. */
+static enum status read_devices(struct settings *s, int *n, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int known = s->backend == BACKEND_CUDA ? s->inventory.n_devices : PLAN_MAX_RANKS;
+    TRY(allocate((void **)&s->device_of, PLAN_MAX_RANKS, sizeof *s->device_of, "devices", err));
+    *n = 0;
+    for (const char *at = s->devices;; at++) {
+        char number[16];
+        size_t length = strcspn(at, ",");
+        int64_t device = 0;
+        snprintf(number, sizeof number, "%.*s", (int)(length < 15 ? length : 15), at);
+        if (*n == PLAN_MAX_RANKS)
+            return fail(err, STATUS_USAGE, "--devices %s: more than %d ranks",
+                        quote_text(s->devices).text, PLAN_MAX_RANKS);
+        if (length > 14 || !parse_count(number, 0, 1000000, 0, &device))
+            return fail(err, STATUS_USAGE, "--devices %s: device numbers with commas between are "
+                        "wanted, as in 0,1,0,1", quote_text(s->devices).text);
+        if (device >= known)
+            return fail(err, STATUS_MACHINE, "--devices %s: there is no device %" PRId64 "; there "
+                        "%s %d (0 to %d)", quote_text(s->devices).text, device,
+                        known == 1 ? "is" : "are", known, known - 1);
+        s->device_of[(*n)++] = (int)device;
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+out:
+    return status;
+}
+
+/* Ranks and their devices; round-robin where they were not given. */
+static enum status place_ranks(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int visible = s->backend == BACKEND_CUDA ? s->inventory.n_devices : PLAN_MAX_RANKS, listed = 0;
+    if (s->devices) {
+        TRY(read_devices(s, &listed, err));
+        if (s->n_ranks && s->n_ranks != listed)
+            return fail(err, STATUS_USAGE, "--devices %s names %d devices for %d ranks; one for each "
+                        "rank is wanted", quote_text(s->devices).text, listed, s->n_ranks);
+        s->n_ranks = listed;
+    }
+    if (!s->n_ranks)
+        s->n_ranks = s->backend == BACKEND_CUDA && visible >= 2 ? visible : 4;
+    if (!s->devices) {
+        TRY(allocate((void **)&s->device_of, s->n_ranks, sizeof *s->device_of, "devices", err));
+        for (int rank = 0; rank < s->n_ranks; rank++)
+            s->device_of[rank] = rank % visible;
+    }
+out:
+    return status;
+}
+
+static int same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+                                 x.st_ino == y.st_ino);
+}
+
+/* Refuses `path`, made from what `option` gave, where it is one of the --input files. */
+static enum status check_clash(const struct settings *s, const char *option, const char *given,
+                               const char *path, struct error *err)
+{
+    for (int i = 0; i < s->data.n_files; i++)
+        if (same_file(path, s->data.files[i].path))
+            return fail(err, STATUS_USAGE, "--%s %s: would overwrite the input %s; name another "
+                        "file", option, quote_path(given).text,
+                        quote_path(s->data.files[i].path).text);
+    return STATUS_OK;
+}
+
+/* An output that would end in another's place, or in an input's, is refused before anything runs. */
+static enum status check_outputs(const struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    char *path = NULL;
+    if (s->trace_file)
+        TRY(check_clash(s, "trace-file", s->trace_file, s->trace_file, err));
+    if (!s->output)
+        return STATUS_OK;
+    if (s->n_ranks > 1 && !strstr(s->output, "%r"))
+        return fail(err, STATUS_USAGE, "--output %s: with %d ranks the name needs %%r, the rank",
+                    quote_path(s->output).text, s->n_ranks);
+    for (int rank = 0; rank < s->n_ranks; rank++) {
+        free(path);
+        path = npy_path(s->output, rank);
+        if (!path)
+            TRY(fail(err, STATUS_MACHINE, "not enough memory for the name of an output file"));
+        TRY(check_clash(s, "output", s->output, path, err));
+        if (s->trace_file && same_file(path, s->trace_file))
+            TRY(fail(err, STATUS_USAGE, "--trace-file %s: is an --output file, too; name another",
+                     quote_path(path).text));
+    }
+out:
+    free(path);
+    return status;
+}
+
+/* Combinations of options that say nothing sensible; before anything is opened. */
+static enum status check_shown(struct settings *s, struct error *err)
+{
+    if (s->trace_file && strcmp(s->trace_file, "-") == 0)
+        s->trace_file = NULL; /* standard output, as everywhere */
+    else if (s->trace_file && s->step)
+        return fail(err, STATUS_USAGE, "--step pages the trace on the terminal, and --trace-file "
+                    "sends it elsewhere; leave one out");
+    if (s->trace == TRACE_NONE && (s->trace_file || s->step))
+        s->trace = TRACE_TEXT;
+    if (s->step && s->trace == TRACE_JSON)
+        return fail(err, STATUS_USAGE, "--step pages the text trace, not json; leave one out");
+    if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
+        return fail(err, STATUS_USAGE, "--quiet prints the verdicts only, --trace every step; leave "
+                    "one out, or send the trace to a --trace-file");
+    return output_check(s->trace_file, err);
+}
+
+enum status settings_settle(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(check_shown(s, err));
+    TRY(choose_backend(s, err));
+    TRY(open_data(s, err));
+    TRY(place_ranks(s, err));
+    if (s->count < 0)
+        s->count = 1024 * (int64_t)s->n_ranks;
+    if (s->count > INT64_MAX / 16 / s->n_ranks)
+        TRY(fail(err, STATUS_USAGE, "--count %" PRId64 ": with %d ranks at most %" PRId64
+                 " elements are possible", s->count, s->n_ranks, INT64_MAX / 16 / s->n_ranks));
+    if (!s->input)
+        TRY(init_parse(&s->data, s->init ? s->init : "index", s->dtype, s->redop == REDOP_PROD,
+                       err));
+    TRY(check_outputs(s, err));
+out:
+    return status;
+}
+
+void settings_free(struct settings *s)
+{
+    init_free(&s->data);
+    free(s->device_of);
+}

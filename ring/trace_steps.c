@@ -1,0 +1,366 @@
+/* trace_steps.c - every ring step: its ops with their waits and times, then what every segment of
+ * every rank holds: whose contributions (worked out by contents.c) and the value of its first
+ * element (read from the devices in the second pass). Rings of many ranks or ops get one line a step.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/format.h"
+#include "ring/trace_text.h"
+
+#define FULL_OPS 4000 /* up to so many, and VALUES_MAX_RANKS ranks, every op gets a line */
+#define CELL_SIZE 48
+
+static int64_t op_at(const struct text *t, int64_t place)
+{
+    return t->order.sequence ? t->order.sequence[place] : place;
+}
+
+static int digits(int64_t n)
+{
+    char buffer[32];
+    return snprintf(buffer, sizeof buffer, "%" PRId64, n);
+}
+
+static void print_rule(const struct text *t)
+{
+    int n = t->scene->plan->n_ranks;
+    if (n < 2)
+        return;
+    fprintf(t->file, "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d "
+                     "steps: %d collect\n(scatter-reduce), %d hand out (all-gather). An op waits "
+                     "until what it reads is ready or has\narrived, and what it overwrites has been "
+                     "drained; and for the op before it on its own lane,\nwhich is not written: each "
+                     "rank has a lane for the copies it sends, and one for its adds.\n",
+            n, ring_steps(n), n - 1, n - 1);
+}
+
+/* ---- one step ---- */
+
+/* "after s0.reduce.r1 ready, s0.copy.r2 drained", behind `column` characters of the line; a wait that
+ * would leave the line goes to the end of the next. */
+static void print_waits(const struct text *t, const struct op *op, int column)
+{
+    const struct plan *plan = t->scene->plan;
+    for (int i = 0; i < op->n_waits; i++) {
+        const struct wait *wait = &plan->waits[op->first_wait + i];
+        char name[OP_NAME_SIZE], text[OP_NAME_SIZE + 32];
+        int length = snprintf(text, sizeof text, "%s%s %s", i == 0 ? "after " : "",
+                              op_name(plan, wait->op, name), wait_reason_name(wait->reason));
+        fprintf(t->file, i > 0 ? "," : "");
+        if (column + 2 + length < TEXT_WIDTH) /* a comma may follow */
+            column += fprintf(t->file, i == 0 && column < 70 ? "  %s" : " %s", text);
+        else
+            column = fprintf(t->file, "\n%*s", TEXT_WIDTH - 1, text) - 1;
+    }
+    fputc('\n', t->file);
+}
+
+/* Whose contributions a stretch holds: "0+1", or "all" where the sum is complete. */
+static const char *whose(const struct text *t, const struct extent *extent, char *buffer,
+                         size_t size)
+{
+    const struct contents *c = &t->contents;
+    int iteration =
+        extent->node == NONE ? 0 : c->terms[c->nodes[extent->node].first_term].iteration;
+    if (c->plan->n_ranks > 1 && contents_complete(c, extent, iteration))
+        return "all";
+    return contents_ranks(c, extent->node, buffer, size);
+}
+
+/* Applies an op to the contents and notes what it left. */
+static enum status apply(struct text *t, int64_t place)
+{
+    const struct op *op = &t->scene->plan->ops[op_at(t, place)];
+    const struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
+    char buffer[TEXT_HELD_SIZE];
+    enum status status = contents_apply(&t->contents, op, t->err);
+    if (status == STATUS_OK)
+        snprintf(t->held[place], TEXT_HELD_SIZE, "%s",
+                 whose(t, &memory->items[extents_find(memory, op->dst.first)], buffer,
+                       sizeof buffer));
+    return status;
+}
+
+static void print_op(const struct text *t, int64_t place)
+{
+    const struct scene *s = t->scene;
+    int64_t id = op_at(t, place);
+    const struct op *op = &s->plan->ops[id];
+    char who[64], part[48] = "", holds[64], bytes[FORMAT_SIZE];
+    int r = t->rank_width;
+    if (op->kind == OP_COPY)
+        snprintf(who, sizeof who, "rank %*d -> rank %*d", r, op->src.rank, r, op->dst.rank);
+    else
+        snprintf(who, sizeof who, "rank %*d %s", r, op->rank,
+                 op->kind == OP_REDUCE ? "adds" : op->kind == OP_SCALE ? "scales" : "refills");
+    if (op->segment != NONE)
+        snprintf(part, sizeof part, "segment %*d", r, op->segment);
+    if (op->piece != NONE && s->plan->pieces > 1)
+        snprintf(part + strlen(part), sizeof part - strlen(part), " p%d", op->piece);
+    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[place]);
+    int column = fprintf(t->file, "  %-*s  %-*s  %-*s  %*s", 2 * r + 14, who, t->segment_width,
+                         part, t->holds_width, holds, t->bytes_width,
+                         format_bytes(op->dst.count * (int64_t)dtype_size(s->plan->dtype), bytes));
+    if (s->timing && s->timing->per_op)
+        column += fprintf(t->file, "  %*.1f ..%*.1f", t->time_width,
+                          text_us(s->timing->begin_ns[id]), t->time_width + 1,
+                          text_us(s->timing->end_ns[id]));
+    print_waits(t, op, column);
+}
+
+static void print_step_title(const struct text *t, const struct stop *stop)
+{
+    const struct plan *plan = t->scene->plan;
+    char title[160], iteration[48] = "";
+    int n = plan->n_ranks;
+    if (plan->iterations > 1)
+        snprintf(iteration, sizeof iteration, "iteration %d, ", stop->iteration);
+    if (stop->step == NONE)
+        snprintf(title, sizeof title, "%sbefore the first step", iteration);
+    else
+        snprintf(title, sizeof title, "%sstep s=%d (%d of %d), %s", iteration, stop->step,
+                 stop->step + 1, ring_steps(n),
+                 ring_gathers(n, stop->step) ? "all-gather" : "scatter-reduce");
+    text_heading(t, title);
+}
+
+/* One op, and under a copy the add of what it brought. Each is printed once. */
+static void print_with_add(const struct text *t, int64_t place, int64_t end)
+{
+    const struct op *ops = t->scene->plan->ops, *op = &ops[op_at(t, place)];
+    if (t->printed[place])
+        return;
+    print_op(t, place);
+    t->printed[place] = 1;
+    for (int64_t i = place + 1; op->kind == OP_COPY && i < end; i++) {
+        const struct op *add = &ops[op_at(t, i)];
+        if (add->kind == OP_REDUCE && !t->printed[i] && add->src.rank == op->dst.rank &&
+            add->src.memory == op->dst.memory && add->src.first == op->dst.first) {
+            print_op(t, i);
+            t->printed[i] = 1;
+            return;
+        }
+    }
+}
+
+/* The ops of one stop; all pieces that one rank sends stand together. */
+static enum status print_ops(struct text *t, int64_t end)
+{
+    enum status status = STATUS_OK;
+    const struct op *ops = t->scene->plan->ops;
+    int64_t begin = t->done;
+    for (; t->done < end; t->done++)
+        TRY(apply(t, t->done));
+    for (int64_t i = begin; i < end; i++) {
+        const struct op *op = &ops[op_at(t, i)];
+        int copies = op->kind == OP_COPY && !t->printed[i];
+        print_with_add(t, i, end);
+        for (int64_t j = i + 1; copies && j < end; j++) {
+            const struct op *other = &ops[op_at(t, j)];
+            if (other->kind == OP_COPY && other->rank == op->rank)
+                print_with_add(t, j, end);
+        }
+    }
+out:
+    return status;
+}
+
+/* ---- the state table ---- */
+
+typedef char cell[CELL_SIZE];
+
+/* "0+1 = 31": whose contributions a segment holds, and the value read in its first element. */
+static void fill_cell(const struct text *t, const double *read, int rank, int segment,
+                      cell out)
+{
+    const struct plan *plan = t->scene->plan;
+    const struct extents *memory = contents_memory(&t->contents, rank, MEMORY_DATA);
+    int64_t first, count;
+    char ranks[24], value[FORMAT_SIZE];
+    plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
+    if (count == 0) {
+        snprintf(out, CELL_SIZE, "empty");
+        return;
+    }
+    const struct extent *extent = &memory->items[extents_find(memory, first)];
+    snprintf(out, CELL_SIZE, "%s = %.20s", whose(t, extent, ranks, sizeof ranks),
+             format_value(read[rank * plan->n_ranks + segment], value));
+}
+
+/* Which elements a segment is. */
+static void fill_range(const struct plan *plan, int segment, cell out)
+{
+    int64_t first, count;
+    plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
+    snprintf(out, CELL_SIZE, "[%" PRId64 ":%" PRId64 "]", first, first + count);
+}
+
+/* Columns [from, to) of one row, as wide as t->cell_width, without blanks at the end. */
+static void print_row(const struct text *t, const char *label, cell *row, int from, int to)
+{
+    fprintf(t->file, "  %-*s", t->rank_width + 5, label);
+    for (int segment = from; segment < to; segment++)
+        fprintf(t->file, "  %-*s", segment + 1 < to ? t->cell_width : 1, row[segment]);
+    fputc('\n', t->file);
+}
+
+/* The cells of a stop: two rows of headings, then a row for each rank. */
+static void fill_cells(struct text *t, int stop, cell *cells)
+{
+    int n = t->scene->plan->n_ranks;
+    const double *read = t->scene->values->read + (int64_t)stop * n * n;
+    for (int segment = 0; segment < n; segment++) {
+        snprintf(cells[segment], CELL_SIZE, "segment %d", segment);
+        fill_range(t->scene->plan, segment, cells[n + segment]);
+    }
+    for (int i = 0; i < n * n; i++)
+        fill_cell(t, read, i / n, i % n, cells[2 * n + i]);
+    /* columns never get narrower again, so that tables can be compared */
+    for (int i = 0; i < n * (n + 2); i++)
+        if ((int)strlen(cells[i]) > t->cell_width)
+            t->cell_width = (int)strlen(cells[i]);
+}
+
+static enum status print_state(struct text *t, int stop)
+{
+    enum status status = STATUS_OK;
+    int n = t->scene->plan->n_ranks, to;
+    cell *cells = NULL;
+    TRY(allocate((void **)&cells, (int64_t)n * (n + 2), sizeof *cells, "the state table", t->err));
+    fill_cells(t, stop, cells);
+    int fit = (TEXT_WIDTH - 7 - t->rank_width) / (t->cell_width + 2);
+    for (int from = 0; from < n; from = to) {
+        to = fit < 1 ? from + 1 : from + fit < n ? from + fit : n;
+        print_row(t, "", cells, from, to);
+        if (stop == 0)
+            print_row(t, "", cells + n, from, to);
+        for (int rank = 0; rank < n; rank++) {
+            char label[32];
+            snprintf(label, sizeof label, "rank %d", rank);
+            print_row(t, label, cells + (2 + rank) * n, from, to);
+        }
+    }
+out:
+    free(cells);
+    return status;
+}
+
+/* ---- all steps ---- */
+
+static void print_owners(const struct text *t)
+{
+    int n = t->scene->plan->n_ranks, column;
+    fprintf(t->file, "\nAfter scatter-reduce rank r owns segment (r+1) mod %d, complete:\n", n);
+    column = fprintf(t->file, " ");
+    for (int rank = 0; rank < n; rank++) {
+        char owner[64];
+        int length = snprintf(owner, sizeof owner, " rank %d: segment %d%s", rank, (rank + 1) % n,
+                              rank + 1 < n ? "," : "");
+        if (column + length > TEXT_WIDTH)
+            column = fprintf(t->file, "\n ") - 1;
+        column += fprintf(t->file, "%s", owner);
+    }
+    fputc('\n', t->file);
+}
+
+static int pause_here(const struct text *t)
+{
+    int c;
+    fprintf(t->file, "-- Enter: next step (the run is over; this only pages), q: to the end -- ");
+    fflush(t->file);
+    int first = c = getchar();
+    while (c != '\n' && c != EOF)
+        c = getchar();
+    return first != 'q' && c != EOF;
+}
+
+static void print_step_line(const struct text *t, const struct stop *stop, int64_t begin)
+{
+    const struct scene *s = t->scene;
+    int64_t bytes = 0, first = INT64_MAX, last = 0;
+    char size[FORMAT_SIZE];
+    if (stop->step == NONE)
+        return;
+    for (int64_t i = begin; i < stop->end; i++) {
+        int64_t id = op_at(t, i);
+        const struct op *op = &s->plan->ops[id];
+        bytes += op->kind == OP_COPY ? op->dst.count * (int64_t)dtype_size(s->plan->dtype) : 0;
+        if (s->timing && s->timing->per_op) {
+            first = s->timing->begin_ns[id] < first ? s->timing->begin_ns[id] : first;
+            last = s->timing->end_ns[id] > last ? s->timing->end_ns[id] : last;
+        }
+    }
+    if (s->plan->iterations > 1)
+        fprintf(t->file, "  iteration %d", stop->iteration);
+    fprintf(t->file, "  step s=%d (%d of %d), %s: %" PRId64 " ops, %s copied", stop->step,
+            stop->step + 1, ring_steps(s->plan->n_ranks),
+            ring_gathers(s->plan->n_ranks, stop->step) ? "all-gather" : "scatter-reduce",
+            stop->end - begin, format_bytes(bytes, size));
+    if (last > 0)
+        fprintf(t->file, ", %.1f .. %.1f us", text_us(first), text_us(last));
+    fputc('\n', t->file);
+}
+
+static void print_summary_of_steps(const struct text *t)
+{
+    const struct values *v = t->scene->values;
+    fprintf(t->file, "\n%d ranks, %" PRId64 " ops: one line a step. Every op: --trace=json, or at most "
+                     "%d ranks and %d ops.\n",
+            t->scene->plan->n_ranks, t->scene->plan->n_ops, VALUES_MAX_RANKS, FULL_OPS);
+    for (int stop = 1; stop < v->n_stops; stop++)
+        print_step_line(t, &v->stops[stop], v->stops[stop - 1].end);
+}
+
+/* Columns that every line of the steps shares. */
+static void measure(struct text *t)
+{
+    const struct scene *s = t->scene;
+    char bytes[FORMAT_SIZE];
+    int64_t first, count;
+    t->rank_width = digits(s->plan->n_ranks - 1);
+    t->cell_width = 10 + t->rank_width;
+    t->time_width = s->timing ? digits(s->timing->total_ns / 1000) + 2 : 0;
+    t->holds_width = s->plan->n_ranks > 3 ? 7 + 3 * t->rank_width : 9;
+    t->segment_width = 8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
+    int whole = s->plan->iterations > 1 || s->plan->redop == REDOP_AVG; /* ops on all of the data */
+    for (int part = 0; part < 2 + whole; part++) {
+        plan_part(0, s->plan->count, part < 2 ? s->plan->n_ranks : 1, part % 2, &first, &count);
+        int width = (int)strlen(format_bytes(count * (int64_t)dtype_size(s->plan->dtype), bytes));
+        t->bytes_width = width > t->bytes_width ? width : t->bytes_width;
+    }
+}
+
+enum status text_steps(struct text *t)
+{
+    enum status status = STATUS_OK;
+    const struct plan *plan = t->scene->plan;
+    const struct values *v = t->scene->values;
+    measure(t);
+    if (plan->n_ops == 0) {
+        fprintf(t->file, "\nNothing to do: the plan is empty, every rank's data is already the "
+                         "result.\n");
+        return STATUS_OK;
+    }
+    print_rule(t);
+    if (plan->n_ranks > VALUES_MAX_RANKS || plan->n_ops > FULL_OPS) {
+        print_summary_of_steps(t);
+        return STATUS_OK;
+    }
+    int paging = t->show->pause;
+    for (int stop = 0; stop < v->n_stops; stop++) {
+        print_step_title(t, &v->stops[stop]);
+        if (stop == 0)
+            fprintf(t->file, "  a cell tells whose contributions a segment holds = the value read in "
+                             "its first element\n");
+        TRY(print_ops(t, v->stops[stop].end));
+        TRY(print_state(t, stop));
+        if (v->stops[stop].step == plan->n_ranks - 2)
+            print_owners(t);
+        if (paging && stop + 1 < v->n_stops)
+            paging = pause_here(t);
+    }
+out:
+    return status;
+}

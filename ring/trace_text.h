@@ -1,0 +1,46 @@
+/* trace_text.h - what trace_text.c (head and result) and trace_steps.c (the steps) share; nobody else
+ * includes it. */
+#ifndef RING_TRACE_TEXT_H
+#define RING_TRACE_TEXT_H
+
+#include "ring/contents.h"
+#include "ring/order.h"
+#include "ring/trace.h"
+
+#define TEXT_WIDTH 100
+#define TEXT_HELD_SIZE 40
+
+#define TEXT_BOLD "\033[1m"
+#define TEXT_GREEN "\033[32m"
+#define TEXT_RED "\033[31m"
+#define TEXT_PLAIN "\033[0m"
+
+struct text {
+    const struct scene *scene;
+    const struct show *show;
+    FILE *file;
+    struct order order;
+    struct contents contents; /* as after the stop being shown */
+    int64_t done;             /* ops of the sequence in contents */
+    unsigned char *printed;   /* [n_ops], by place in the sequence */
+    char (*held)[TEXT_HELD_SIZE];  /* [n_ops], by place: what stood in dst's first element after the op */
+    int time_width;           /* columns of a time in us, one decimal */
+    int cell_width;           /* of the state table, so far */
+    int rank_width, holds_width, bytes_width, segment_width;
+    struct error *err;
+};
+
+/* A colour, or nothing where there is to be none. */
+static inline const char *text_paint(const struct text *t, const char *code)
+{
+    return t->show->color ? code : "";
+}
+
+static inline double text_us(int64_t ns) { return (double)ns / 1000.0; }
+
+void text_heading(const struct text *t, const char *words);
+
+/* Every ring step, or a line for each where the ring is large. scene->values is there. */
+enum status text_steps(struct text *t);
+
+#endif
