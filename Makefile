@@ -204,9 +204,9 @@ sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 
 sanitize: $(TEST_ALL)
 	$(MAKE) BUILD=$(BUILD)/asan CUDA=0 CFLAGS='$(CFLAGS) $(sanitizers)' $(BUILD)/asan/test_all
-	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-600} $(BUILD)/asan/test_all
+	RING_DEMO_QUICK=1 CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-600} $(BUILD)/asan/test_all
 	if command -v valgrind >/dev/null; then \
-	    CK_FORK=no CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-1200} \
+	    RING_DEMO_QUICK=1 CK_FORK=no CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-1200} \
 	        valgrind -q --leak-check=full --error-exitcode=9 $(TEST_ALL); \
 	else \
 	    echo 'valgrind is not installed: that half of make sanitize was left out'; \

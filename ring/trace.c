@@ -8,37 +8,50 @@ struct link_use {
     int64_t bytes, ns;
 };
 
+/* The link of a copy; links are sorted by (from, to). */
+static int find_link(const struct scene *scene, const struct op *op)
+{
+    int low = 0, high = scene->n_links;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        const struct scene_link *l = &scene->links[middle];
+        if (l->from < op->src.rank || (l->from == op->src.rank && l->to <= op->dst.rank))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What each rank sends and each link carries. */
+static void add_up(const struct scene *scene, int64_t *sent, struct link_use *uses)
+{
+    const struct plan *plan = scene->plan;
+    const struct timing *timing = scene->timing;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        const struct op *op = &plan->ops[id];
+        int64_t bytes = op->dst.count * (int64_t)dtype_size(plan->dtype);
+        if (op->kind != OP_COPY || op->src.rank == op->dst.rank)
+            continue;
+        struct link_use *use = &uses[find_link(scene, op)];
+        sent[op->src.rank] += bytes;
+        use->bytes += bytes;
+        if (timing && timing->per_op && !scene->random)
+            use->ns += timing->end_ns[id] - timing->begin_ns[id];
+    }
+}
+
 enum status trace_traffic(const struct scene *scene, struct traffic *t, struct error *err)
 {
     enum status status = STATUS_OK;
-    const struct plan *plan = scene->plan;
-    const struct timing *timing = scene->timing;
     struct link_use *uses = NULL;
-    int64_t *sent = NULL, size = (int64_t)dtype_size(plan->dtype);
+    int64_t *sent = NULL;
     *t = (struct traffic){.least_sent = INT64_MAX, .busiest_from = NONE, .busiest_to = NONE,
                           .all_alike = 1};
-    TRY(allocate((void **)&sent, plan->n_ranks, sizeof *sent, "traffic", err));
+    TRY(allocate((void **)&sent, scene->plan->n_ranks, sizeof *sent, "traffic", err));
     TRY(allocate((void **)&uses, scene->n_links, sizeof *uses, "traffic", err));
-    for (int64_t id = 0; id < plan->n_ops; id++) {
-        const struct op *op = &plan->ops[id];
-        if (op->kind != OP_COPY || op->src.rank == op->dst.rank)
-            continue;
-        sent[op->src.rank] += op->dst.count * size;
-        /* links are sorted by (from, to) */
-        int low = 0, high = scene->n_links;
-        while (high - low > 1) {
-            int middle = low + (high - low) / 2;
-            const struct scene_link *l = &scene->links[middle];
-            if (l->from < op->src.rank || (l->from == op->src.rank && l->to <= op->dst.rank))
-                low = middle;
-            else
-                high = middle;
-        }
-        uses[low].bytes += op->dst.count * size;
-        if (timing && timing->per_op && !scene->random)
-            uses[low].ns += timing->end_ns[id] - timing->begin_ns[id];
-    }
-    for (int rank = 0; rank < plan->n_ranks; rank++) {
+    add_up(scene, sent, uses);
+    for (int rank = 0; rank < scene->plan->n_ranks; rank++) {
         t->least_sent = sent[rank] < t->least_sent ? sent[rank] : t->least_sent;
         t->most_sent = sent[rank] > t->most_sent ? sent[rank] : t->most_sent;
     }
