@@ -11,28 +11,13 @@
 #include <unistd.h>
 
 #include "common/interrupt.h"
-#include "common/output.h"
 #include "common/quote.h"
-#include "ring/check.h"
 #include "ring/doctor.h"
 #include "ring/plan_text.h"
 #include "ring/ring.h"
-#include "ring/run.h"
 #include "ring/settings.h"
-#include "ring/trace.h"
+#include "ring/show.h"
 #include "ring/verify.h"
-
-/* All that one run of a plan brings forth. */
-struct story {
-    struct plan plan;
-    struct proof proof;
-    struct device *device;
-    struct timing timing;
-    struct values values;
-    struct verdict verdict;
-    uint64_t second_hash;
-    int ran, two_passes;
-};
 
 static void story_free(struct story *story)
 {
@@ -76,164 +61,6 @@ out:
     return status;
 }
 
-/* A result that is not right is not written. */
-static enum status write_result(const struct settings *s, const struct story *story,
-                                struct error *err)
-{
-    const struct npy flat = {.dtype = s->dtype, .n_dims = 1, .shape = {s->count},
-                             .count = s->count};
-    if (!s->output || story->verdict.n_different || story->verdict.n_wrong)
-        return STATUS_OK;
-    interrupt_catch();
-    return run_output(story->device, &story->plan, s->output,
-                      s->data.n_files ? s->data.files : &flat, err);
-}
-
-/* ---- show ---- */
-
-static void describe_notice(const struct settings *s, const struct device_facts *facts,
-                            char *text, size_t size)
-{
-    int n = facts->n_devices, simulated = s->backend == BACKEND_HOST;
-    const char *modelled = ": real data moves, times are modelled";
-    text[0] = '\0';
-    if (n < s->n_ranks)
-        snprintf(text, size, "%d ranks share %d%s GPU%s%s", s->n_ranks, n,
-                 simulated ? " simulated" : "", n == 1 ? "" : "s",
-                 simulated ? modelled : ": right sums, but not the times of as many GPUs");
-    else if (simulated)
-        snprintf(text, size, "no GPU is used, but %d simulated GPU%s%s", n, n == 1 ? "" : "s",
-                 modelled);
-}
-
-static void describe_times(const struct settings *s, const struct story *story, char *text,
-                           size_t size)
-{
-    if (s->backend == BACKEND_HOST && s->random)
-        snprintf(text, size, "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us",
-                 s->seed);
-    else if (s->backend == BACKEND_HOST)
-        snprintf(text, size, "modelled, in us since the first op began");
-    else if (story->timing.per_op)
-        snprintf(text, size, "CUDA events, in us since the first op began; the devices' clocks agree "
-                 "within %.1f us", (double)story->device->facts.clock_error_ns / 1000);
-    else
-        snprintf(text, size, "the host's clock, for the whole run; --trace has each op's");
-}
-
-static void describe_model(const struct settings *s, char *text, size_t size)
-{
-    text[0] = '\0';
-    if (s->backend == BACKEND_HOST && !s->random)
-        snprintf(text, size, "link %s: %.4g us + bytes / %.6g GB/s; kernel: %.4g us + bytes touched "
-                 "/ %.6g GB/s", s->model.name, (double)s->model.link_latency_ns / 1000,
-                 s->model.link_GBps, (double)s->model.kernel_latency_ns / 1000,
-                 s->model.memory_GBps);
-}
-
-static void describe_data(const struct settings *s, char *text, size_t size)
-{
-    const char *init = s->init ? s->init : "index";
-    if (s->input)
-        snprintf(text, size, "%s: %d file%s", quote_path(s->input).text, s->n_ranks,
-                 s->n_ranks == 1 ? "" : "s");
-    else if (strcmp(init, "index") == 0 && s->redop == REDOP_PROD)
-        snprintf(text, size, "index: signed powers of two that differ by rank and element");
-    else if (strcmp(init, "index") == 0)
-        snprintf(text, size, "index: element i of rank r holds (i + 31 r%s) mod 251",
-                 s->repeat > 1 ? " + 101 iteration" : "");
-    else
-        snprintf(text, size, "%s", quote_text(init).text);
-}
-
-static void describe_written(const struct settings *s, const struct story *story, char *text,
-                             size_t size)
-{
-    int wrong = story->verdict.n_different || story->verdict.n_wrong;
-    text[0] = '\0';
-    if (s->output)
-        snprintf(text, size, wrong ? "nothing to %s: the result is not right" : "%s",
-                 quote_path(s->output).text);
-    if (s->trace_file)
-        snprintf(text + strlen(text), size - strlen(text), "%s%s (the trace)", text[0] ? ", " : "",
-                 quote_path(s->trace_file).text);
-}
-
-static const char *const path_names[N_PATHS] = {
-    [PATH_SAME] = "on one device", [PATH_PEER] = "peer access",
-    [PATH_STAGED] = "staged through the host's memory", [PATH_MODEL] = "modelled link",
-};
-
-/* The trace to its file or to standard output; and what is said there where the trace is not. */
-static enum status write_trace(const struct settings *s, const struct scene *scene,
-                               struct error *err)
-{
-    enum status status = STATUS_OK;
-    struct output output = {.path = NULL};
-    int no_color = getenv("NO_COLOR") && getenv("NO_COLOR")[0];
-    const struct show here = {
-        .file = stdout, .steps = s->trace == TRACE_TEXT && !s->trace_file, .quiet = s->quiet,
-        .pause = s->step,
-        .color = s->color == 1 || (s->color == -1 && isatty(STDOUT_FILENO) && !no_color),
-    };
-    if (s->trace_file) {
-        interrupt_catch();
-        TRY(output_open(&output, s->trace_file, err));
-        const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
-        struct scene own = *scene;
-        own.written = ""; /* the file does not tell about itself */
-        TRY(s->trace == TRACE_JSON ? trace_json(&own, output.file, err)
-                                   : trace_text(&own, &all, err));
-        TRY(interrupt_seen(err));
-        TRY(output_commit(&output, err));
-    }
-    if (s->trace == TRACE_JSON && !s->trace_file)
-        TRY(trace_json(scene, stdout, err));
-    else
-        TRY(trace_text(scene, &here, err));
-out:
-    output_discard(&output);
-    return status;
-}
-
-/* Puts the story into a scene and has it written. */
-static enum status show(const struct settings *s, const struct story *story, struct error *err)
-{
-    enum status status = STATUS_OK;
-    char notice[256], times[160], model[200], data[300], written[600];
-    struct scene_link *links = NULL;
-    const struct device_facts *facts = &story->device->facts;
-    describe_notice(s, facts, notice, sizeof notice);
-    describe_times(s, story, times, sizeof times);
-    describe_model(s, model, sizeof model);
-    describe_data(s, data, sizeof data);
-    describe_written(s, story, written, sizeof written);
-    TRY(allocate((void **)&links, facts->n_links, sizeof *links, "links", err));
-    for (int i = 0; i < facts->n_links; i++)
-        links[i] = (struct scene_link){facts->links[i].from, facts->links[i].to,
-                                       path_names[facts->paths[i]]};
-    const struct scene scene = {
-        .plan = &story->plan, .proof = &story->proof,
-        .timing = story->ran ? &story->timing : NULL,
-        .values = story->two_passes ? &story->values : NULL,
-        .verdict = story->ran ? &story->verdict : NULL,
-        .second_hash = story->second_hash,
-        .backend = story->device->verbs->name, .engine = "eager",
-        .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,
-        .device_names = facts->names, .n_links = facts->n_links, .links = links,
-        .written = written, .random = s->random, .notice = notice, .link_model = model, .times = times, .data = data,
-        .clock_error_ns = facts->clock_error_ns,
-    };
-    if (s->trace == TRACE_JSON && notice[0])
-        fprintf(stderr, "ring_demo: note: %s\n", notice);
-    TRY(write_trace(s, &scene, err));
-out:
-    free(links);
-    return status;
-}
-
-/* ---- the commands ---- */
-
 static enum status judge(const struct story *story, struct error *err)
 {
     if (proof_total(&story->proof))
@@ -244,6 +71,21 @@ static enum status judge(const struct story *story, struct error *err)
         return fail(err, STATUS_WRONG, "two runs of the same plan gave different results");
     return STATUS_OK;
 }
+
+/* A result that is not right is not written. */
+static enum status write_result(const struct settings *s, const struct story *story,
+                                struct error *err)
+{
+    const struct npy flat = {.dtype = s->dtype, .n_dims = 1, .shape = {s->count},
+                             .count = s->count};
+    if (!s->output || judge(story, NULL) != STATUS_OK)
+        return STATUS_OK;
+    interrupt_catch();
+    return run_output(story->device, &story->plan, s->output,
+                      s->data.n_files ? s->data.files : &flat, err);
+}
+
+/* ---- the commands ---- */
 
 static enum status command_ring(struct settings *s, struct error *err)
 {

@@ -1,0 +1,26 @@
+/* show.h - says what a run has brought forth, where and how the user wants it said. */
+#ifndef RING_SHOW_H
+#define RING_SHOW_H
+
+#include "ring/check.h"
+#include "ring/outcome.h"
+#include "ring/run.h"
+#include "ring/settings.h"
+
+/* All that one run of a plan brings forth. */
+struct story {
+    struct plan plan;
+    struct proof proof;
+    struct device *device;
+    struct timing timing;
+    struct values values;
+    struct verdict verdict;
+    uint64_t second_hash;
+    int ran, two_passes;
+};
+
+/* The trace, where one was asked for, to its file or to standard output; the report where the trace
+ * is not. The devices are still open. STATUS_USAGE, STATUS_MACHINE: a file could not be written. */
+enum status show(const struct settings *settings, const struct story *story, struct error *err);
+
+#endif
