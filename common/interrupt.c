@@ -13,7 +13,8 @@ static void note(int signal) { seen = signal; }
 
 static void handle(int signal, void (*handler)(int))
 {
-    struct sigaction old, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    /* a call that blocks is interrupted, and a second signal does what it always did */
+    struct sigaction old, action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
     /* a signal that our parent had us ignore (nohup) stays ignored */
     if (sigaction(signal, NULL, &old) == 0 && old.sa_handler != SIG_IGN)

@@ -49,13 +49,21 @@ static void forget(struct output *output)
 enum status output_check(const char *path, struct error *err)
 {
     struct output output;
+    struct stat info;
     if (!path)
         return STATUS_OK;
-    enum status status = output_open(&output, path, err);
-    if (status == STATUS_OK && output.temporary)
+    enum status status = find_target(&output, path, err);
+    if (status == STATUS_OK && !output.temporary && stat(path, &info) == 0) {
+        /* opening a pipe would wait for its reader, and tell it that all is over */
+        if (S_ISDIR(info.st_mode) || access(path, W_OK) != 0)
+            status = refuse(path, S_ISDIR(info.st_mode) ? EISDIR : errno, err);
+        return status;
+    }
+    forget(&output);
+    if (status == STATUS_OK)
+        status = output_open(&output, path, err);
+    if (status == STATUS_OK)
         output_discard(&output);
-    else if (status == STATUS_OK)
-        fclose(output.file);
     return status;
 }
 

@@ -97,8 +97,9 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
         .color = s->color == 1 || (s->color == -1 && isatty(STDOUT_FILENO) && !no_color),
     };
     if (s->trace_file) {
-        interrupt_catch();
         TRY(output_open(&output, s->trace_file, err));
+        if (output.temporary)
+            interrupt_catch();
         const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
         struct scene own = *scene;
         own.written = ""; /* the file does not tell about itself */
