@@ -29,14 +29,18 @@ void interrupt_catch(void)
 
 enum status interrupt_seen(struct error *err)
 {
-    return seen ? fail(err, STATUS_MACHINE, "interrupted; nothing was written") : STATUS_OK;
+    return seen ? fail(err, STATUS_MACHINE, "interrupted") : STATUS_OK;
+}
+
+enum status interrupt_stop(struct error *err)
+{
+    for (int i = 0; i < N_SIGNALS; i++)
+        handle(signals[i], SIG_DFL);
+    return interrupt_seen(err);
 }
 
 void interrupt_release(void)
 {
-    if (!seen)
-        return;
-    for (int i = 0; i < N_SIGNALS; i++)
-        handle(signals[i], SIG_DFL);
-    raise(seen);
+    if (interrupt_stop(NULL) != STATUS_OK)
+        raise(seen);
 }

@@ -12,6 +12,8 @@
 void interrupt_catch(void);
 /* STATUS_MACHINE, "interrupted", once a signal has come. */
 enum status interrupt_seen(struct error *err);
+/* No longer: signals do again what they always did. STATUS_MACHINE as above. */
+enum status interrupt_stop(struct error *err);
 /* Ends the process by the signal that came, if one did. */
 void interrupt_release(void);
 

@@ -23,19 +23,21 @@ static enum status find_target(struct output *output, const char *path, struct e
     struct stat info;
     *output = (struct output){.path = path};
     int exists = stat(path, &info) == 0;
-    if (exists && !S_ISREG(info.st_mode))
-        return STATUS_OK;
+    if ((exists && !S_ISREG(info.st_mode)) || strncmp(path, "/dev/", 5) == 0)
+        return STATUS_OK; /* /dev/stdout may be a file, but one that is already open */
     if (exists && access(path, W_OK) != 0) /* a rename would not ask for it */
         return refuse(path, errno, err);
     if (!exists && lstat(path, &info) == 0) /* a link to nowhere: open() will make what it names */
         return STATUS_OK;
     output->target = exists ? realpath(path, NULL) : strdup(path);
-    size_t size = output->target ? strlen(output->target) + 32 : 0;
-    output->temporary = malloc(size);
+    /* a short name of its own, so that it fits wherever `path` does */
+    const char *slash = output->target ? strrchr(output->target, '/') : NULL;
+    int folder = slash ? (int)(slash - output->target) + 1 : 0;
+    output->temporary = malloc((size_t)folder + 48);
     if (!output->target || !output->temporary)
         return fail(err, STATUS_MACHINE, "%s: not enough memory for its name",
                     quote_path(path).text);
-    snprintf(output->temporary, size, "%s.tmp-%ld", output->target, (long)getpid());
+    sprintf(output->temporary, "%.*s.ring_demo-%ld.tmp", folder, output->target, (long)getpid());
     return STATUS_OK;
 }
 
@@ -74,7 +76,7 @@ enum status output_open(struct output *output, const char *path, struct error *e
         return STATUS_OK;
     enum status status = find_target(output, path, err);
     if (status == STATUS_OK) {
-        output->file = fopen(output->temporary ? output->temporary : path, "w");
+        output->file = output->temporary ? fopen(output->temporary, "wx") : fopen(path, "w");
         if (!output->file)
             status = refuse(path, errno, err);
     }

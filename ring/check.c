@@ -220,6 +220,11 @@ static void check_spans(const struct plan *plan, struct proof *proof)
             f.where = *s;
             snprintf(f.detail, sizeof f.detail, "which it also writes");
             report(proof, f);
+        } else if (op->kind != OP_COPY && (d->rank != op->rank || (s->count && s->rank != op->rank))) {
+            f.where = d->rank != op->rank ? *d : *s;
+            snprintf(f.detail, sizeof f.detail, "but runs on rank %d, and a kernel reaches its own rank's "
+                     "memory only", op->rank);
+            report(proof, f);
         }
     }
 }
@@ -313,7 +318,7 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
                          : hazard && plan->ops[f->other].kind == OP_COPY ? "arrived" : "ready";
     switch (f->kind) {
     case FINDING_SPAN:
-        snprintf(buffer, size, "out of bounds: %s touches %s, %s", op, where, f->detail);
+        snprintf(buffer, size, "cannot run: %s touches %s, %s", op, where, f->detail);
         break;
     case FINDING_CIRCLE:
         snprintf(buffer, size, "can never finish: %s", f->detail);

@@ -16,7 +16,8 @@
 #include "ring/plan.h"
 
 enum finding_kind {
-    FINDING_SPAN,    /* a span leaves its memory, or an op overlaps itself: cannot run */
+    FINDING_SPAN,    /* a span leaves its memory or overlaps the op's other one, or a kernel works on
+                        another rank's memory: cannot run */
     FINDING_CIRCLE,  /* ops that wait for each other: can never finish */
     FINDING_READ_AFTER_WRITE,
     FINDING_WRITE_AFTER_READ,

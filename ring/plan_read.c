@@ -47,7 +47,7 @@ static enum status complain(struct reader *r, struct word w, const char *wanted)
 /* Words are cut at blanks; "NAME:" keeps its colon. Stays at the end of the line until next_line. */
 static void next_word(struct reader *r)
 {
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
+    while (r->at < r->end && *r->at != '\n' && isspace((unsigned char)*r->at))
         r->at++;
     const char *begin = r->at;
     if (begin == r->end || *begin != '#')
@@ -239,6 +239,15 @@ out:
     return status;
 }
 
+/* Names come back in sentences, on terminals: so no control characters, and not without end. */
+static int is_name(struct word w)
+{
+    for (int i = 0; i < w.length; i++)
+        if (w.text[i] < 0x21 || w.text[i] > 0x7e)
+            return 0;
+    return w.length <= 61; /* with its colon */
+}
+
 /* NAME: has been seen; the rest of the line makes an op. */
 static enum status read_op(struct reader *r, struct word name)
 {
@@ -249,6 +258,8 @@ static enum status read_op(struct reader *r, struct word name)
     next_word(r);
     const char *from = r->word.text, *end = from + r->word.length;
     int kind = scan_name(&from, end, kind_word, N_OP_KINDS);
+    if (!is_name(name))
+        return complain(r, name, "a name of at most 60 printable ASCII characters");
     if (kind == NONE || from != end)
         return complain(r, r->word, "an op: copy, reduce, compute or scale");
     op.kind = (enum op_kind)kind;

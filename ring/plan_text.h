@@ -15,7 +15,8 @@
  * An op is NAME: KIND [SOURCE ->] DESTINATION, then clauses in any order: labels (`iteration`,
  * `bucket`, `step`, `segment`, `piece`, each with a number), `lane RANK.LANE` where it is not the
  * usual one, and for each wait `after NAME REASON`. RANK.MEMORY[FIRST:END] are the elements FIRST to
- * END-1. Blanks separate words; # begins a comment. A wait may name an op of a later line.
+ * END-1. Blanks separate words; # begins a comment. Names have at most 60
+ * printable ASCII characters. A wait may name an op of a later line.
  */
 #ifndef RING_PLAN_TEXT_H
 #define RING_PLAN_TEXT_H

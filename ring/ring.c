@@ -27,6 +27,11 @@ enum status ring_open(struct ring *ring, struct plan *plan, int pieces, int slot
     plan->slots = slots;
     plan_part(0, largest_part, plan->n_ranks, 0, &first, &segment);
     plan_part(0, segment, pieces, 0, &first, &ring->place_count);
+    double places = (double)n * pieces * slots;
+    if (places > RING_MAX_PLACES || (double)ring->place_count * places > (double)(INT64_MAX / 16))
+        return fail(err, STATUS_USAGE, "%d ranks, %d pieces, %d slots: inboxes of more than %.3g places "
+                    "or too many elements; take less of one of them", plan->n_ranks, pieces, slots,
+                    (double)RING_MAX_PLACES);
     plan->inbox_count = n > 1 ? ring->place_count * pieces * slots : 0;
 
     TRY(allocate((void **)&ring->readers, n * slots * pieces, sizeof *ring->readers, "ring", err));
@@ -258,7 +263,9 @@ enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct 
     struct ring ring = {0};
     int64_t *produced = NULL;
     TRY(plan_init(plan, shape->n_ranks, shape->count, shape->dtype, shape->redop, err));
-    double n_ops = 3.0 * shape->n_ranks * (shape->n_ranks - 1) * shape->pieces * shape->iterations;
+    double parts = (double)shape->n_ranks * shape->pieces; /* that hold an element, at most */
+    parts = (double)shape->count < parts ? (double)shape->count : parts;
+    double n_ops = 3 * parts * (shape->n_ranks - 1) * shape->iterations;
     if (n_ops > RING_MAX_OPS)
         TRY(fail(err, STATUS_USAGE, "%d ranks, %d pieces, %d times: %.3g ops are more than the %.3g "
                  "that a plan may have; take less of one of them", shape->n_ranks, shape->pieces,

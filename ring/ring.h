@@ -58,6 +58,7 @@ struct ring_shape {
 
 /* An op takes about 150 bytes, and its proof and run as much again. */
 #define RING_MAX_OPS 20000000
+#define RING_MAX_PLACES 50000000 /* of the inboxes of all ranks */
 
 /* The whole plan: `iterations` all-reduces of fresh data, without needless waits. */
 enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct error *err);

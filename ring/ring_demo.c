@@ -81,8 +81,9 @@ static enum status write_result(const struct settings *s, const struct story *st
     if (!s->output || judge(story, NULL) != STATUS_OK)
         return STATUS_OK;
     interrupt_catch();
-    return run_output(story->device, &story->plan, s->output,
-                      s->data.n_files ? s->data.files : &flat, err);
+    enum status status = run_output(story->device, &story->plan, s->output,
+                                    s->data.n_files ? s->data.files : &flat, err);
+    return status == STATUS_OK ? interrupt_stop(err) : status;
 }
 
 /* ---- the commands ---- */
@@ -120,33 +121,30 @@ out:
 
 #define PLAN_TEXT_MOST (1l << 30) /* bytes; a plan of 1024 ranks takes 400 MB */
 
-/* All of a file, or of standard input; *text is the caller's to free. */
-static enum status read_all(const char *name, char **text, size_t *length, struct error *err)
+/* All of a file, or of standard input ("-"); *text is the caller's to free. */
+static enum status read_all(const char *path, const char *name, char **text, size_t *length,
+                            struct error *err)
 {
     enum status status = STATUS_OK;
     size_t capacity = 1 << 16, n;
-    FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "r");
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     *length = 0;
     if (!file)
-        return fail(err, STATUS_USAGE, "%s: cannot be read: %s", quote_path(name).text,
-                    strerror(errno));
+        return fail(err, STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));
     TRY(allocate((void **)text, (long long)capacity, 1, "the file", err));
     while ((n = fread(*text + *length, 1, capacity - *length, file)) > 0) {
         *length += n;
         if (*length > PLAN_TEXT_MOST)
-            TRY(fail(err, STATUS_USAGE, "%s: has more than 1 GiB, more than any plan",
-                     quote_path(name).text));
+            TRY(fail(err, STATUS_USAGE, "%s: has more than 1 GiB, more than any plan", name));
         if (*length == capacity) {
             char *moved = realloc(*text, capacity *= 2);
             if (!moved)
-                TRY(fail(err, STATUS_MACHINE, "%s: not enough memory to read it",
-                         quote_path(name).text));
+                TRY(fail(err, STATUS_MACHINE, "%s: not enough memory to read it", name));
             *text = moved;
         }
     }
     if (ferror(file))
-        TRY(fail(err, STATUS_USAGE, "%s: cannot be read: %s", quote_path(name).text,
-                 strerror(errno)));
+        TRY(fail(err, STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno)));
 out:
     if (file != stdin)
         fclose(file);
@@ -160,8 +158,9 @@ static enum status command_check(struct settings *s, struct error *err)
     struct proof proof = {0};
     char *text = NULL, line[512];
     size_t length;
-    const char *name = strcmp(s->file, "-") == 0 ? "standard input" : quote_path(s->file).text;
-    TRY(read_all(s->file, &text, &length, err));
+    const struct quote quoted = quote_path(strcmp(s->file, "-") == 0 ? "standard input" : s->file);
+    const char *name = quoted.text;
+    TRY(read_all(s->file, name, &text, &length, err));
     TRY(plan_read(&plan, text, length, name, err));
     TRY(check_plan(&plan, &proof, err));
     printf("%s\n", proof_line(&plan, &proof, line, sizeof line));

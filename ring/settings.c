@@ -166,7 +166,8 @@ SETTER(set_link)
             return STATUS_OK;
         }
     double GBps = strtod(text, &end), us = 0;
-    int numbers = end != text && *end == ':' && end[1] != '\0';
+    int plain = strspn(text, "0123456789.eE+-:") == strlen(text); /* no blanks, no hexadecimal */
+    int numbers = plain && end != text && *end == ':' && end[1] != '\0';
     if (numbers)
         us = strtod(end + 1, &end);
     if (!numbers || *end != '\0' || !(GBps >= 1e-6 && GBps <= 1e6) || !(us >= 0 && us <= 1e6))

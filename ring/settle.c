@@ -107,11 +107,26 @@ out:
     return status;
 }
 
+/* Where a path is or would be: the folder, and the name in it. */
+static int find_place(const char *path, struct stat *folder, const char **name)
+{
+    char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
+    *name = slash ? path + (slash - copy) + 1 : path;
+    if (slash)
+        slash[slash == copy] = '\0';
+    int found = copy && stat(slash ? copy : ".", folder) == 0;
+    free(copy);
+    return found;
+}
+
 static int same_file(const char *a, const char *b)
 {
     struct stat x, y;
-    return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-                                 x.st_ino == y.st_ino);
+    const char *name_a, *name_b;
+    if (stat(a, &x) == 0 && stat(b, &y) == 0)
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return find_place(a, &x, &name_a) && find_place(b, &y, &name_b) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && strcmp(name_a, name_b) == 0;
 }
 
 /* Refuses `path`, made from what `option` gave, where it is one of the --input files. */

@@ -107,6 +107,7 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
                                    : trace_text(&own, &all, err));
         TRY(interrupt_seen(err));
         TRY(output_commit(&output, err));
+        TRY(interrupt_stop(err));
     }
     if (s->trace == TRACE_JSON && !s->trace_file)
         TRY(trace_json(scene, stdout, err));

@@ -228,7 +228,8 @@ static enum status measure_distance(struct verifier *v, int64_t first, int64_t c
         if (!isfinite(x) || !isfinite(exact) || distance == 0)
             continue;
         v->verdict->distance = fmax(v->verdict->distance, distance);
-        v->verdict->relative = fmax(v->verdict->relative, distance / fabs(exact));
+        if (exact != 0)
+            v->verdict->relative = fmax(v->verdict->relative, distance / fabs(exact));
     }
 out:
     return status;

@@ -204,8 +204,9 @@ START_TEST(spans_that_leave_their_memory)
 {
     static const char *const ops[] = {
         "x: copy 0.data[3:5] -> 1.data[3:5]\n", "x: copy 0.data[0:1] -> 1.inbox[0:1]\n",
-        "x: copy 0.data[0:2] -> 0.data[1:3]\n", "x: copy 0.data[9:9] -> 1.data[0:0]\n"};
-    for (int i = 0; i < 4; i++) {
+        "x: copy 0.data[0:2] -> 0.data[1:3]\n", "x: copy 0.data[9:9] -> 1.data[0:0]\n",
+        "x: reduce 1.data[0:1] -> 0.data[0:1]\n", "x: scale 0.data[0:1] lane 1.reduce\n"};
+    for (int i = 0; i < 6; i++) {
         char text[128];
         snprintf(text, sizeof text, "plan 1\nranks 2\ncount 4\n%s", ops[i]);
         struct plan plan = read_plan(text);

@@ -698,7 +698,7 @@ refuted "one element missed" '0.data[3071:3072]' 'wrong sum'
 sed '/^s2.copy.r0:/s/after s0.reduce.r1 drained/after s5.copy.r3 arrived/' p >q
 refuted "a circle" 'can never finish' s2.copy.r0
 sed 's/^inbox 2048/inbox 100/' p >q
-refuted "beyond the inbox" 'out of bounds' s0.copy.r0 'of which there are 100 elements'
+refuted "beyond the inbox" 'cannot run' s0.copy.r0 'of which there are 100 elements'
 
 unreadable() { # LINE:COLUMN TEXT: the plan in q
     run check q
@@ -1033,6 +1033,61 @@ if [ ! -e t ]; then
     wants_files ''
     verdict "ended by a signal: no temporary is left"
 fi
+
+# ---- odd corners -------------------------------------------------------------------------------
+
+host -g 1 --repeat 50 --trace -c 4
+wants_right
+verdict "one rank, fifty times, traced"
+
+clear_folder
+if mkfifo pipe 2>/dev/null; then
+    cat pipe >got &
+    host -g 2 -q --trace-file pipe
+    wait
+    wants_status 0
+    wants_line 'step s=1 (2 of 2), all-gather' got
+    verdict "a pipe as trace file"
+    timeout --foreground 1 "$demo" --backend host -g 2 -q --trace-file pipe >/dev/null 2>&1
+    [ $? = 124 ] || complain "a pipe that nobody reads cannot be left by a signal"
+    verdict "a pipe that nobody reads"
+fi
+
+clear_folder
+host -q -g 1 --output t --trace-file ./t
+wants_refusal 2 "is an --output file"
+wants_files ''
+verdict "refused: one file under two names"
+
+clear_folder
+host --trace-file /dev/stdout -g 2 -q
+wants_status 0
+flatten
+wants_line 'step s=0 (1 of 2), scatter-reduce'
+wants_line 'all ranks bit-identical yes'
+verdict "/dev/stdout as trace file"
+
+clear_folder
+(ulimit -n 20 && exec "$demo" --backend host -g 40 -c 80 -q --output 'o-%r.npy') >"$top/out" 2>"$top/err"
+status=$?
+wants_status 0
+[ "$(ls | grep -c '^o-.*npy$')" = 40 ] || complain "there are not forty files"
+verdict "more outputs than open files are allowed"
+
+printf 'x' >"$(printf 'g\377-0.npy')" 2>/dev/null # not UTF-8: some file systems refuse it
+if [ -e "$(printf 'g\377-0.npy')" ]; then
+    rm -f ./*.npy
+    npy_raw "$(printf 'g\377-0.npy')" 1 "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" '\0\0\0\0'
+    host --trace=json --input "$(printf 'g\377-%%r.npy')"
+    wants_status 0
+    wants_line 'g\ufffd-' "$top/out"
+    verdict "json: a file name that is no UTF-8"
+fi
+
+refused 2 "nvlink4" --link ' 25:1'
+refused 2 "nvlink4" --link 0x10:0x1
+refused 2 "take less" plan -g 40 -c 1 --pieces 4096 --slots 4096
+refused 2 "take less" plan -g 2 -c 268435455G --slots 4096
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -129,6 +129,9 @@ START_TEST(what_cannot_be_read_is_named)
         {HEAD "a: scale 0.data[0:1]\na: scale 0.data[1:2]\n", "t:5:1: found 'a', expected a name that no"},
         {HEAD "a: scale 0.data[0:1]\ncount 5\n", "settings come before the first op"},
         {HEAD ": scale 0.data[0:1]\n", "t:4:1: found ':'"},
+        {HEAD "a\033[31m: scale 0.data[0:1]\n", "found 'a?[31m:', expected a name"},
+        {HEAD "a: scale 0.data[0:1]\f after b ready\n", "found 'b', expected the name of an op"},
+        {HEAD "a: scale 0.data[0:1] \v junk\n", "found 'junk'"},
         {"\x01\x02\xff\xfe\n", "t:1:1: found '?" "??" "?'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -182,7 +185,8 @@ START_TEST(long_names_and_lines)
     struct plan plan;
     struct error err;
     ck_assert_int_eq(plan_read(&plan, text, strlen(text), "t", &err), STATUS_USAGE);
-    ck_assert_ptr_nonnull(strstr(err.text, "t:5:"));
+    ck_assert_ptr_nonnull(strstr(err.text, "t:4:1: found 'xxx"));
+    ck_assert_ptr_nonnull(strstr(err.text, "at most 60"));
     free(text);
 }
 END_TEST
