@@ -192,6 +192,8 @@ if [ "$(PATH=$real_path uname)" = Linux ]; then # where CUDA is
 fresh
 run make
 PATH=$top/cuda/bin:$PATH
+NCCL_HOME=$top/cuda # and no other: this machine may have its own in /usr/include
+export NCCL_HOME
 run make
 check "an nvcc that turns up is noticed" '[ $rc = 0 ]' 'says "nvcc  common/kernels.cu"' \
     'says "CUDA backend: on (nvcc 12.9, sm_60 .. sm_120)"' \
@@ -208,6 +210,7 @@ check "the binary knows its toolkit" 'says "cuda 1 12.9, sm_60 .. sm_120"' 'says
 cp "$top/nccl.h" "$top/cuda/include"
 run make
 check "an nccl.h that turns up is noticed" 'says "NCCL: found 2.28.9"'
+unset NCCL_HOME
 run make NCCL=0
 check "NCCL=0" 'says "NCCL: off (NCCL=0)"'
 run make CUDA=0
