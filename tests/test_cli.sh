@@ -1068,10 +1068,10 @@ wants_line 'all ranks bit-identical yes'
 verdict "/dev/stdout as trace file"
 
 clear_folder
-(ulimit -n 20 && exec "$demo" --backend host -g 40 -c 80 -q --output 'o-%r.npy') >"$top/out" 2>"$top/err"
+(ulimit -n 128 && exec "$demo" --backend host -g 160 -c 320 -q --output 'o-%r.npy') >"$top/out" 2>"$top/err"
 status=$?
 wants_status 0
-[ "$(ls | grep -c '^o-.*npy$')" = 40 ] || complain "there are not forty files"
+[ "$(ls | grep -c "^o-.*npy\$")" = 160 ] || complain "there are not 160 files"
 verdict "more outputs than open files are allowed"
 
 printf 'x' >"$(printf 'g\377-0.npy')" 2>/dev/null # not UTF-8: some file systems refuse it
