@@ -17,8 +17,9 @@ has_header() { # has_header CFLAGS
     echo '#include <check.h>' | $CC $CPPFLAGS $1 -E -x c - >/dev/null 2>&1
 }
 
-links() { # links CFLAGS LIBS
-    printf '#include <check.h>\nint main(void) { return suite_create("") == 0; }\n' |
+links() { # links CFLAGS LIBS: a program that runs a suite, which takes more of the library
+    printf '%s\n' '#include <check.h>' 'int main(void)' \
+        '{ srunner_run_all(srunner_create(suite_create("")), CK_ENV); return 0; }' |
         $CC $CPPFLAGS $1 -x c - $LDFLAGS -o "$work/try" $2 2>/dev/null
 }
 
