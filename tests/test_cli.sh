@@ -606,7 +606,8 @@ wants_same "$top/plain" "$top/bare" "colour changes the words"
 verdict "colour changes no words"
 
 # On a terminal, where util-linux's script(1) can pretend one: typed ANSWERS go to ring_demo.
-if script --version 2>/dev/null | grep -q util-linux; then
+if script --version 2>/dev/null | grep -q util-linux &&
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null; then # and there are terminals to be had
     terminal() { # ANSWERS COMMAND
         printf "$1" | script -qec "$2" /dev/null >"$top/out" 2>&1
         status=$?
