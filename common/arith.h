@@ -54,8 +54,7 @@ ARITH int32_t arith_max_int32_t(int32_t a, int32_t b) { return a > b ? a : b; }
 /* avg, after the sum: divided by n >= 1, truncated toward zero */
 ARITH int32_t arith_scale_int32_t(int32_t a, int n) { return a / n; }
 
-/* Every (type, C name) and every (operator, function stem), for whoever makes tables of loops:
- * X(DTYPE_FLOAT32, float) ...; X(REDOP_SUM, sum) ... An avg adds like a sum. */
+/* X(DTYPE_FLOAT32, float) ..: for whoever makes tables of loops. An avg adds like a sum. */
 #define ARITH_TYPES(X) X(DTYPE_FLOAT32, float) X(DTYPE_FLOAT64, double) X(DTYPE_INT32, int32_t)
 
 #endif

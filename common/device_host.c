@@ -100,6 +100,7 @@ static enum status enqueue(struct host *h, int stream, struct host_item item, st
         s->capacity = larger;
     }
     s->items[s->n_items++] = item;
+    h->queued = 1;
     return STATUS_OK;
 }
 
@@ -121,6 +122,8 @@ static enum status host_reduce(struct device *d, int stream, enum redop op, stru
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     begin_run(h);
+    if ((unsigned)op >= N_REDOPS)
+        return fail(err, STATUS_MACHINE, "host device: there is no operator %d", (int)op);
     TRY(check_pair(h, from, to, err));
     TRY(check_kernel(h, stream, to.rank, err));
     TRY(check_kernel(h, stream, from.rank, err));
@@ -151,6 +154,8 @@ static enum status host_scale(struct device *d, int stream, int n, struct span a
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     begin_run(h);
+    if (n < 1)
+        return fail(err, STATUS_MACHINE, "host device: an average over %d ranks is none", n);
     TRY(check_span(h, at, err));
     TRY(check_kernel(h, stream, at.rank, err));
     TRY(enqueue(h, stream, (struct host_item){.kind = HOST_SCALE, .to = at, .u.n = n}, err));
@@ -199,6 +204,7 @@ static enum status host_sync(struct device *d, struct error *err)
     struct host *h = host_of(d);
     enum status status = h->finished ? STATUS_OK : host_run(h, err);
     h->finished = 1;
+    h->queued = 0;
     return status;
 }
 
@@ -215,10 +221,17 @@ static enum status host_elapsed(struct device *d, int64_t event, int64_t *ns, st
 
 /* ---- memory ---- */
 
+static enum status check_idle(const struct host *h, struct span span, struct error *err)
+{
+    if (h->queued)
+        return fail(err, STATUS_MACHINE, "host device: work is still queued, sync comes first");
+    return check_span(h, span, err);
+}
+
 static enum status host_put(struct device *d, struct span to, const void *from, struct error *err)
 {
     struct host *h = host_of(d);
-    enum status status = check_span(h, to, err);
+    enum status status = check_idle(h, to, err);
     if (status == STATUS_OK)
         memcpy(host_address(h, to), from, (size_t)to.count * dtype_size(h->dtype));
     return status;
@@ -227,7 +240,7 @@ static enum status host_put(struct device *d, struct span to, const void *from, 
 static enum status host_get(struct device *d, struct span from, void *to, struct error *err)
 {
     struct host *h = host_of(d);
-    enum status status = check_span(h, from, err);
+    enum status status = check_idle(h, from, err);
     if (status == STATUS_OK)
         memcpy(to, host_address(h, from), (size_t)from.count * dtype_size(h->dtype));
     return status;
@@ -278,6 +291,8 @@ static enum status host_alloc(struct device *d, int64_t data_count, int64_t inbo
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     int n = h->n_ranks * N_MEMORIES;
+    if (h->memories)
+        return fail(err, STATUS_MACHINE, "host device: the memories are already taken");
     TRY(check_room(h, data_count, inbox_count, err));
     h->counts[MEMORY_DATA] = data_count;
     h->counts[MEMORY_INBOX] = inbox_count;

@@ -59,6 +59,7 @@ struct host {
     int64_t n_events;
     struct host_event *events;
     int finished;                /* a sync ended the run; the next verb that queues begins another */
+    int queued;                  /* something waits for a sync */
 };
 
 static inline int host_memory(struct span s) { return s.rank * N_MEMORIES + (int)s.memory; }

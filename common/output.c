@@ -55,17 +55,20 @@ enum status output_check(const char *path, struct error *err)
     if (!path)
         return STATUS_OK;
     enum status status = find_target(&output, path, err);
-    if (status == STATUS_OK && !output.temporary && stat(path, &info) == 0) {
+    if (status == STATUS_OK && output.temporary) { /* whether its folder takes a file, it tells */
+        FILE *file = fopen(output.temporary, "wx");
+        if (file) {
+            fclose(file);
+            unlink(output.temporary);
+        } else {
+            status = refuse(path, errno, err);
+        }
+    } else if (status == STATUS_OK && stat(path, &info) == 0) {
         /* opening a pipe would wait for its reader, and tell it that all is over */
         if (S_ISDIR(info.st_mode) || access(path, W_OK) != 0)
             status = refuse(path, S_ISDIR(info.st_mode) ? EISDIR : errno, err);
-        return status;
     }
     forget(&output);
-    if (status == STATUS_OK)
-        status = output_open(&output, path, err);
-    if (status == STATUS_OK)
-        output_discard(&output);
     return status;
 }
 
@@ -89,13 +92,15 @@ enum status output_commit(struct output *output, struct error *err)
 {
     const struct quote name = quote_path(output->path ? output->path : "standard output");
     enum status status = STATUS_OK;
-    int bad = fflush(output->file) != 0 || ferror(output->file), why = errno;
-    if (output->path)
-        bad = fclose(output->file) != 0 || bad;
+    int failed = ferror(output->file), why = 0; /* why an earlier write failed nobody knows now */
+    if (fflush(output->file) != 0)
+        failed = why = errno;
+    if (output->path && fclose(output->file) != 0 && !failed)
+        failed = why = errno;
     output->file = NULL;
-    if (bad)
-        status = fail(err, STATUS_MACHINE, "%s: could not be written whole: %s", name.text,
-                      strerror(why));
+    if (failed)
+        status = fail(err, STATUS_MACHINE, "%s: could not be written whole%s%s", name.text,
+                      why ? ": " : "", why ? strerror(why) : "");
     else if (output->temporary && rename(output->temporary, output->target) != 0)
         status = fail(err, STATUS_MACHINE, "%s: could not be put in place: %s", name.text,
                       strerror(errno));

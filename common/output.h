@@ -18,7 +18,8 @@ struct output {
     char *temporary;  /* owned; beside target */
 };
 
-/* Whether output_open would do, without making anything yet. STATUS_USAGE names the path. */
+/* Whether output_open would do, as far as can be told before; nothing stays behind. STATUS_USAGE
+ * names the path. */
 enum status output_check(const char *path, struct error *err);
 
 /* STATUS_USAGE: cannot be written there. */

@@ -177,12 +177,10 @@ static enum status visit(struct check *c, int64_t id, struct error *err)
     const struct op *op = &c->plan->ops[id];
     for (int i = 0; i < op->n_waits; i++) {
         const struct wait *wait = &c->plan->waits[op->first_wait + i];
-        if (wait->reason == WAIT_SERIAL) {
+        if (wait->reason == WAIT_SERIAL)
             c->proof->n_serial++;
-        } else if (order_implied(&c->order, i) && c->proof->n_redundant++ == 0) {
-            c->proof->redundant_op = id;
-            c->proof->redundant_wait = wait->op;
-        }
+        else
+            c->proof->n_redundant += order_implied(&c->order, i);
     }
     if (op->dst.count == 0)
         return STATUS_OK;
@@ -222,8 +220,8 @@ static void check_spans(const struct plan *plan, struct proof *proof)
             report(proof, f);
         } else if (op->kind != OP_COPY && (d->rank != op->rank || (s->count && s->rank != op->rank))) {
             f.where = d->rank != op->rank ? *d : *s;
-            snprintf(f.detail, sizeof f.detail, "but runs on rank %d, and a kernel reaches its own rank's "
-                     "memory only", op->rank);
+            snprintf(f.detail, sizeof f.detail, "but runs on rank %d, and a kernel reaches its own "
+                     "rank's memory only", op->rank);
             report(proof, f);
         }
     }
@@ -232,17 +230,20 @@ static void check_spans(const struct plan *plan, struct proof *proof)
 static void check_circle(struct check *c)
 {
     int64_t circle[7];
-    int n = order_stuck(&c->order, circle, 7), whole = n < 7;
+    int n = order_stuck(&c->order, circle, 7), whole = n < 7, shown = 0; /* 7: or more */
     if (n == 0)
         return;
     struct finding f = {.kind = FINDING_CIRCLE, .op = circle[0], .other = NONE};
     size_t used = 0;
-    for (int i = 0; i < n + whole && used + OP_NAME_SIZE < sizeof f.detail; i++) {
-        char name[OP_NAME_SIZE];
+    for (; shown < n + whole; shown++) {
+        char buffer[OP_NAME_SIZE];
+        const char *name = op_name(c->plan, circle[shown % n], buffer);
+        if (used + strlen(name) + 16 > sizeof f.detail)
+            break;
         used += (size_t)snprintf(f.detail + used, sizeof f.detail - used, "%s%s",
-                                 i ? ", before " : "", op_name(c->plan, circle[i % n], name));
+                                 shown ? ", before " : "", name);
     }
-    if (!whole && used < sizeof f.detail)
+    if (shown < n + 1)
         snprintf(f.detail + used, sizeof f.detail - used, ", ..");
     report(c->proof, f);
 }
@@ -251,7 +252,7 @@ enum status check_plan(const struct plan *plan, struct proof *proof, struct erro
 {
     enum status status = STATUS_OK;
     struct check c = {.plan = plan, .proof = proof};
-    *proof = (struct proof){.redundant_op = NONE, .redundant_wait = NONE};
+    memset(proof, 0, sizeof *proof);
     TRY(allocate((void **)&proof->findings, PROOF_MAX_FINDINGS, sizeof *proof->findings,
                  "the proof", err));
     check_spans(plan, proof);
@@ -377,7 +378,9 @@ const char *proof_line(const struct plan *plan, const struct proof *proof, char 
     }
     used += n > 0 ? (size_t)n : 0;
     if (used < size && proof->n_redundant)
-        snprintf(buffer + used, size - used, "; %" PRId64 " redundant wait%s", proof->n_redundant,
-                 proof->n_redundant == 1 ? "" : "s");
+        used += (size_t)snprintf(buffer + used, size - used, "; %" PRId64 " redundant wait%s",
+                                 proof->n_redundant, proof->n_redundant == 1 ? "" : "s");
+    if (used < size && proof->n_serial)
+        snprintf(buffer + used, size - used, "; %" PRId64 " serial", proof->n_serial);
     return buffer;
 }

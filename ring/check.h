@@ -32,10 +32,10 @@ struct finding {
     int64_t op;     /* the later op; NONE for a sum at the end */
     int64_t other;  /* hazards: the earlier op, for which `op` should wait */
     struct span where;
-    char detail[160]; /* FINDING_SUM: what is there instead; FINDING_CIRCLE: the circle */
+    char detail[160]; /* what is there instead of the sum; the circle; why it cannot run */
 };
 
-#define PROOF_MAX_FINDINGS 100 /* kept; all are counted */
+#define PROOF_MAX_FINDINGS 100 /* kept; all are counted (past these, a stretch at a time) */
 
 struct proof {
     int n_findings;
@@ -43,11 +43,10 @@ struct proof {
     int64_t counts[N_FINDING_KINDS];
     int64_t n_redundant; /* waits that lanes and other waits imply (a remark, not a finding) */
     int64_t n_serial;    /* waits with reason `serial`, wanted rather than needed */
-    int64_t redundant_op, redundant_wait; /* the first: op, and the op it waits for; or NONE */
 };
 
-/* Judges the plan. STATUS_OK whatever the judgement is; STATUS_MACHINE: no memory. The labels and
- * waits of the plan must name existing ranks and ops, as plan_append and plan_read see to. */
+/* Judges the plan. STATUS_OK whatever the judgement is; STATUS_MACHINE: no memory. The
+ * spans, lanes and waits of the plan must name existing ranks and ops, as plan_read sees to. */
 enum status check_plan(const struct plan *plan, struct proof *proof, struct error *err);
 void proof_free(struct proof *proof);
 

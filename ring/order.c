@@ -175,8 +175,7 @@ enum status order_next(struct order *o, int64_t *id, struct error *err)
     else
         TRY(allocate((void **)&o->now, o->n_lanes, sizeof *o->now, "the proof's clocks", err));
 
-    *id = o->id = o->sequence ? o->sequence[o->at] : o->at;
-    o->at++;
+    *id = o->id = order_at(o, o->at++);
     const struct wait *waits = waits_of(o, o->id);
     const int32_t *first = o->before[o->id] == NONE ? o->zero : o->clocks[o->before[o->id]];
     int n_waits = o->plan->ops[o->id].n_waits;

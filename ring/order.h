@@ -36,8 +36,14 @@ enum status order_open(struct order *order, const struct plan *plan, struct erro
 void order_close(struct order *order); /* also of a zeroed one */
 
 /* Visits the next op; *id = NONE at the end. If fewer than n_ops ops were visited, the others can
- * never run: order_stuck() names one of them. STATUS_MACHINE: no memory. */
+ * never run: order_stuck() finds a circle among them. STATUS_MACHINE: no memory. */
 enum status order_next(struct order *order, int64_t *id, struct error *err);
+
+/* The op at a position of the sequence. */
+static inline int64_t order_at(const struct order *order, int64_t position)
+{
+    return order->sequence ? order->sequence[position] : position;
+}
 
 /* Must op `a` have ended before the op being visited begins? */
 int order_has(const struct order *order, int64_t a);

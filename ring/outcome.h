@@ -14,6 +14,7 @@ struct timing {
     int64_t *begin_ns, *end_ns; /* owned, [n_ops] */
     int64_t total_ns;           /* from the first begin to the last end */
     int wall;                   /* not per_op: total_ns is the host's clock, queueing included */
+    int64_t clock_error_ns;     /* per_op: how far the devices' clocks may be apart */
 };
 
 /* The element read in each segment is its first. Rings of more than VALUES_MAX_RANKS ranks stop at
@@ -22,7 +23,8 @@ struct timing {
 struct values {
     int n_stops;                /* stop 0 is before the first op */
     struct stop {
-        int iteration, step;    /* the last ring step done; step NONE at stop 0 */
+        int iteration, step;    /* the last ring step done; step NONE at stop 0 and
+                                   behind the ops that fill data anew */
         int64_t end;            /* ops [.., end) of the run's sequence are done */
     } *stops;                   /* owned */
     double *read;               /* owned, [n_stops][n_ranks][n_ranks segments]; empty: NaN. Or NULL */
@@ -49,7 +51,8 @@ struct verdict {
                                    differ, over the hashes of all ranks */
     int64_t n_infinite;         /* elements of the reference that are infinite, and ... */
     int64_t n_nan;              /* ... NaN */
-    double distance, relative;  /* largest |result - float64 result|, and that over its size */
+    double distance, relative;  /* of rank 0: largest |result - float64 result|, and that
+                                   over its size */
 };
 
 #endif

@@ -79,35 +79,37 @@ enum status plan_drop_implied(struct plan *plan, struct error *err)
     enum status status = STATUS_OK;
     struct order order = {0};
     struct wait *waits = NULL;
-    struct { int64_t first; int n; } *spans = NULL;
+    struct { int64_t first; int n; } *ranges = NULL;
     int64_t kept = 0;
     TRY(order_open(&order, plan, err));
     /* The walk looks at an op's waits again when it leaves it: so the list that stays is written
      * beside the old one. */
     TRY(allocate((void **)&waits, plan->n_waits, sizeof *waits, "the plan's waits", err));
-    TRY(allocate((void **)&spans, plan->n_ops, sizeof *spans, "the plan's waits", err));
+    TRY(allocate((void **)&ranges, plan->n_ops, sizeof *ranges, "the plan's waits", err));
     for (;;) {
         int64_t id;
         TRY(order_next(&order, &id, err));
         if (id == NONE)
             break;
         const struct op *op = &plan->ops[id];
-        spans[id].first = kept;
+        ranges[id].first = kept;
         for (int i = 0; i < op->n_waits; i++)
             if (!order_implied(&order, i))
                 waits[kept++] = plan->waits[op->first_wait + i];
-        spans[id].n = (int)(kept - spans[id].first);
+        ranges[id].n = (int)(kept - ranges[id].first);
     }
+    if (order.n_sequence < plan->n_ops)
+        TRY(fail(err, STATUS_USAGE, "the plan can never finish: some ops wait in a circle"));
     for (int64_t id = 0; id < plan->n_ops; id++) {
-        plan->ops[id].first_wait = spans[id].first;
-        plan->ops[id].n_waits = spans[id].n;
+        plan->ops[id].first_wait = ranges[id].first;
+        plan->ops[id].n_waits = ranges[id].n;
     }
     if (kept > 0)
         memcpy(plan->waits, waits, (size_t)kept * sizeof *waits);
     plan->n_waits = kept;
 out:
     free(waits);
-    free(spans);
+    free(ranges);
     order_close(&order);
     return status;
 }

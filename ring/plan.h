@@ -80,7 +80,7 @@ struct plan {
 };
 
 /* An empty plan of this shape. Refuses (STATUS_USAGE) n_ranks outside 1 .. PLAN_MAX_RANKS, a
- * negative count, pieces, slots or iterations below 1, and sizes whose bytes overflow int64. */
+ * negative count, and sizes whose bytes overflow int64. */
 enum status plan_init(struct plan *plan, int n_ranks, int64_t count, enum dtype dtype,
                       enum redop redop, struct error *err);
 void plan_free(struct plan *plan); /* also of a zeroed one */
@@ -92,7 +92,8 @@ enum status plan_append(struct plan *plan, struct op op, const struct wait *wait
                         int64_t *id, struct error *err);
 
 /* Drops every wait that lane order and the other waits already imply. What stays is the least set
- * with the same order (the transitive reduction: Aho, Garey, Ullman, SIAM J. Comput. 1, 1972). */
+ * with the same order (the transitive reduction: Aho, Garey, Ullman, SIAM J. Comput. 1, 1972).
+ * STATUS_USAGE, and no change, where ops wait in a circle. */
 enum status plan_drop_implied(struct plan *plan, struct error *err);
 
 /* Element range [*first, *first + *count) of part i when `total` elements from `base` are cut in n:

@@ -263,6 +263,8 @@ enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct 
     struct ring ring = {0};
     int64_t *produced = NULL;
     TRY(plan_init(plan, shape->n_ranks, shape->count, shape->dtype, shape->redop, err));
+    if (shape->iterations < 1)
+        TRY(fail(err, STATUS_USAGE, "%d iterations: at least 1", shape->iterations));
     double parts = (double)shape->n_ranks * shape->pieces; /* that hold an element, at most */
     parts = (double)shape->count < parts ? (double)shape->count : parts;
     double n_ops = 3 * parts * (shape->n_ranks - 1) * shape->iterations;

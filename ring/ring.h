@@ -7,6 +7,7 @@
  *     TRY(ring_scatter_reduce(&ring, &part, err));
  *     TRY(ring_all_gather(&ring, &part, err));
  *     ... ring.arrived[r], ring.sent[r]: what to wait for before r's data is overwritten
+ *     ring_close(&ring);
  *
  * Finished, for rank r: whoever overwrites its data must wait for the last copy that writes into
  * it (arrived[r]) and for the last copy that reads from it (sent[r]). The second is the one that
@@ -36,7 +37,8 @@ struct ring_part {
 };
 
 /* Gives the plan its inboxes: slots x pieces places, each fit for any piece of a part of up to
- * largest_part elements. Refuses pieces or slots below 1 (STATUS_USAGE). */
+ * largest_part elements. Refuses (STATUS_USAGE) pieces or slots outside 1 .. 4096, and more
+ * inboxes than memory could hold. */
 enum status ring_open(struct ring *ring, struct plan *plan, int pieces, int slots,
                       int64_t largest_part, struct error *err);
 void ring_close(struct ring *ring); /* also of a zeroed one; the plan stays */

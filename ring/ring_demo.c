@@ -15,6 +15,7 @@
 #include "ring/doctor.h"
 #include "ring/plan_text.h"
 #include "ring/ring.h"
+#include "ring/run.h"
 #include "ring/settings.h"
 #include "ring/show.h"
 #include "ring/verify.h"
@@ -51,7 +52,6 @@ static enum status run_passes(const struct settings *s, struct story *story, str
     TRY(run_open(&story->device, s->backend, &story->plan, &options, err));
     TRY(run_plan(story->device, &story->plan, &s->data, options.timed, &story->timing, err));
     TRY(verify(story->device, &story->plan, &s->data, &story->verdict, err));
-    story->ran = 1;
     if (s->trace == TRACE_TEXT) {
         TRY(run_values(story->device, &story->plan, &s->data, &story->values, err));
         TRY(verify_hash(story->device, &story->plan, &story->second_hash, err));
@@ -73,8 +73,7 @@ static enum status judge(const struct story *story, struct error *err)
 }
 
 /* A result that is not right is not written. */
-static enum status write_result(const struct settings *s, const struct story *story,
-                                struct error *err)
+static enum status write_result(const struct settings *s, struct story *story, struct error *err)
 {
     const struct npy flat = {.dtype = s->dtype, .n_dims = 1, .shape = {s->count},
                              .count = s->count};
@@ -83,6 +82,7 @@ static enum status write_result(const struct settings *s, const struct story *st
     interrupt_catch();
     enum status status = run_output(story->device, &story->plan, s->output,
                                     s->data.n_files ? s->data.files : &flat, err);
+    story->written = status == STATUS_OK;
     return status == STATUS_OK ? interrupt_stop(err) : status;
 }
 
@@ -203,12 +203,10 @@ int main(int argc, char **argv)
     else if (status == STATUS_OK)
         status = commands[settings.command](&settings, &err);
     settings_free(&settings);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        int unwritten = status == STATUS_OK || status == STATUS_WRONG;
-        if (unwritten)
-            status = fail(&err, STATUS_MACHINE, "standard output: could not be written whole: %s",
-                          strerror(errno));
-    }
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status <= STATUS_WRONG)
+        status = fail(&err, STATUS_MACHINE, "standard output: could not be written whole%s%s",
+                      errno ? ": " : "", errno ? strerror(errno) : "");
     if (status != STATUS_OK)
         fprintf(stderr, "ring_demo: %s\n", err.text);
     interrupt_release();

@@ -106,9 +106,9 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     }
 }
 
-/* Waits for ops below `synced` in the sequence (places[] tells) are over: a sync has seen them. */
+/* Waits for ops below `synced` in the sequence (positions[] tells) are over: a sync has seen them. */
 static enum status queue_op(struct device *device, const struct plan *plan, int64_t id,
-                            const struct init *init, int timed, const int64_t *places,
+                            const struct init *init, int timed, const int64_t *positions,
                             int64_t synced, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -116,7 +116,7 @@ static enum status queue_op(struct device *device, const struct plan *plan, int6
     int stream = stream_id(op->rank, op->lane);
     for (int i = 0; i < op->n_waits; i++) {
         int64_t other = plan->waits[op->first_wait + i].op;
-        if (!places || places[other] >= synced)
+        if (!positions || positions[other] >= synced)
             TRY(device->verbs->wait(device, stream, end_event(other), err));
     }
     if (timed)
@@ -125,11 +125,6 @@ static enum status queue_op(struct device *device, const struct plan *plan, int6
     TRY(device->verbs->record(device, end_event(id), stream, err));
 out:
     return status;
-}
-
-static int64_t op_at(const struct order *order, int64_t place)
-{
-    return order->sequence ? order->sequence[place] : place;
 }
 
 /* ---- pass 1 ---- */
@@ -145,7 +140,7 @@ static enum status read_times(struct device *device, const struct plan *plan,
                               struct timing *timing, struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t first = INT64_MAX, last = 0;
+    int64_t first = INT64_MAX, last = INT64_MIN;
     TRY(allocate((void **)&timing->begin_ns, plan->n_ops, sizeof(int64_t), "times", err));
     TRY(allocate((void **)&timing->end_ns, plan->n_ops, sizeof(int64_t), "times", err));
     for (int64_t id = 0; id < plan->n_ops; id++) {
@@ -160,6 +155,7 @@ static enum status read_times(struct device *device, const struct plan *plan,
     }
     timing->total_ns = plan->n_ops ? last - first : 0;
     timing->per_op = 1;
+    timing->clock_error_ns = device->facts.clock_error_ns; /* of this run; the next has its own */
 out:
     return status;
 }
@@ -172,8 +168,8 @@ static enum status run_through(struct device *device, const struct plan *plan,
     enum status status = STATUS_OK;
     TRY(load(device, plan, init, err));
     int64_t begin = wall_ns();
-    for (int64_t place = 0; place < order->n_sequence; place++)
-        TRY(queue_op(device, plan, op_at(order, place), init, timed, NULL, 0, err));
+    for (int64_t at = 0; at < order->n_sequence; at++)
+        TRY(queue_op(device, plan, order_at(order, at), init, timed, NULL, 0, err));
     TRY(device->verbs->sync(device, err));
     *ns = wall_ns() - begin;
 out:
@@ -217,23 +213,23 @@ static enum status find_stops(const struct plan *plan, const struct order *order
 {
     enum status status = STATUS_OK;
     int64_t most = 2;
-    for (int64_t place = 1; place < order->n_sequence; place++)
-        most += plan->ops[op_at(order, place)].step != plan->ops[op_at(order, place - 1)].step ||
-                plan->ops[op_at(order, place)].kind != plan->ops[op_at(order, place - 1)].kind ||
-                plan->ops[op_at(order, place)].iteration !=
-                    plan->ops[op_at(order, place - 1)].iteration;
+    for (int64_t at = 1; at < order->n_sequence; at++)
+        most += plan->ops[order_at(order, at)].step != plan->ops[order_at(order, at - 1)].step ||
+                plan->ops[order_at(order, at)].kind != plan->ops[order_at(order, at - 1)].kind ||
+                plan->ops[order_at(order, at)].iteration !=
+                    plan->ops[order_at(order, at - 1)].iteration;
     TRY(allocate((void **)&values->stops, most, sizeof *values->stops, "stops", err));
     struct stop now = {.iteration = 0, .step = NONE};
     values->stops[values->n_stops++] = now;
-    for (int64_t place = 0; place < order->n_sequence; place++) {
-        int64_t id = op_at(order, place);
-        if (place > 0 && stops_before(plan, &now, op_at(order, place - 1), id)) {
+    for (int64_t at = 0; at < order->n_sequence; at++) {
+        int64_t id = order_at(order, at);
+        if (at > 0 && stops_before(plan, &now, order_at(order, at - 1), id)) {
             values->stops[values->n_stops++] = now;
             now.step = NONE;
         }
         now.iteration = plan->ops[id].iteration;
         now.step = plan->ops[id].step != NONE ? plan->ops[id].step : now.step;
-        now.end = place + 1;
+        now.end = at + 1;
     }
     if (order->n_sequence > 0)
         values->stops[values->n_stops++] = now;
@@ -270,25 +266,25 @@ enum status run_values(struct device *device, const struct plan *plan, const str
 {
     enum status status = STATUS_OK;
     struct order order = {0};
-    int64_t *places = NULL, done = 0;
+    int64_t *positions = NULL, done = 0;
     memset(values, 0, sizeof *values);
     TRY(order_open(&order, plan, err));
-    TRY(allocate((void **)&places, plan->n_ops, sizeof *places, "places", err));
-    for (int64_t place = 0; place < order.n_sequence; place++)
-        places[op_at(&order, place)] = place;
+    TRY(allocate((void **)&positions, plan->n_ops, sizeof *positions, "positions", err));
+    for (int64_t at = 0; at < order.n_sequence; at++)
+        positions[order_at(&order, at)] = at;
     TRY(find_stops(plan, &order, values, err));
     TRY(load(device, plan, init, err));
     for (int stop = 0; stop < values->n_stops; stop++) {
         int64_t synced = done;
         for (; done < values->stops[stop].end; done++)
-            TRY(queue_op(device, plan, op_at(&order, done), init, 0, places, synced, err));
+            TRY(queue_op(device, plan, order_at(&order, done), init, 0, positions, synced, err));
         TRY(device->verbs->sync(device, err));
         if (values->read)
             TRY(read_values(device, plan,
                             values->read + (int64_t)stop * plan->n_ranks * plan->n_ranks, err));
     }
 out:
-    free(places);
+    free(positions);
     order_close(&order);
     if (status != STATUS_OK)
         values_free(values);
@@ -321,7 +317,7 @@ enum status run_output(struct device *device, const struct plan *plan, const cha
     char *path = NULL;
     TRY(allocate((void **)&writers, plan->n_ranks, sizeof *writers, "output files", err));
     TRY(allocate(&buffer, BLOCK_BYTES, 1, "a block of data", err));
-    /* All are written before the first gets its name: all of them appear, or none. */
+    /* All are written before the first gets its name. */
     for (int rank = 0; rank < plan->n_ranks; rank++) {
         free(path);
         path = npy_path(pattern, rank);

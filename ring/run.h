@@ -1,7 +1,8 @@
 /* run.h - carries out a plan on devices: the only bridge between the two.
  *
  *     TRY(run_open(&device, backend, plan, &options, err));
- *     TRY(run_plan(device, plan, init, &timing, err));      pass 1: timed, then verified
+ *     TRY(run_plan(device, plan, init, timed, &timing, err)); pass 1, then verified (timed: as in
+ *                                                             the options)
  *     TRY(run_values(device, plan, init, &values, err));    pass 2: stops after every ring step
  *
  * Pass 1 queues the whole plan without looking up: each op becomes "wait for its waits, do it,

@@ -1,11 +1,10 @@
-/* settings.c - the table of options, and how what was not said is filled in. */
+/* settings.c - the table of options, and what each does to the settings. */
 #include "ring/settings.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/format.h"
 #include "common/options.h"

@@ -36,7 +36,7 @@ static void describe_times(const struct settings *s, const struct story *story, 
         snprintf(text, size, "modelled, in us since the first op began");
     else if (story->timing.per_op)
         snprintf(text, size, "CUDA events, in us since the first op began; the devices' clocks agree "
-                 "within %.1f us", (double)story->device->facts.clock_error_ns / 1000);
+                 "within %.1f us", (double)story->timing.clock_error_ns / 1000);
     else
         snprintf(text, size, "the host's clock, for the whole run; --trace has each op's");
 }
@@ -69,10 +69,9 @@ static void describe_data(const struct settings *s, char *text, size_t size)
 static void describe_written(const struct settings *s, const struct story *story, char *text,
                              size_t size)
 {
-    int wrong = story->verdict.n_different || story->verdict.n_wrong;
     text[0] = '\0';
     if (s->output)
-        snprintf(text, size, wrong ? "nothing to %s: the result is not right" : "%s",
+        snprintf(text, size, story->written ? "%s" : "nothing to %s: the result is not right",
                  quote_path(s->output).text);
     if (s->trace_file)
         snprintf(text + strlen(text), size - strlen(text), "%s%s (the trace)", text[0] ? ", " : "",
@@ -97,9 +96,10 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
         .color = s->color == 1 || (s->color == -1 && isatty(STDOUT_FILENO) && !no_color),
     };
     if (s->trace_file) {
+        interrupt_catch();
         TRY(output_open(&output, s->trace_file, err));
-        if (output.temporary)
-            interrupt_catch();
+        if (!output.temporary) /* nothing would be left behind, and a pipe may block */
+            TRY(interrupt_stop(err));
         const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
         struct scene own = *scene;
         own.written = ""; /* the file does not tell about itself */
@@ -135,15 +135,15 @@ enum status show(const struct settings *s, const struct story *story, struct err
                                        path_names[facts->paths[i]]};
     const struct scene scene = {
         .plan = &story->plan, .proof = &story->proof,
-        .timing = story->ran ? &story->timing : NULL,
+        .timing = &story->timing,
         .values = story->two_passes ? &story->values : NULL,
-        .verdict = story->ran ? &story->verdict : NULL,
+        .verdict = &story->verdict,
         .second_hash = story->second_hash,
         .backend = story->device->verbs->name, .engine = "eager",
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
         .notice = notice, .link_model = model, .times = times, .data = data, .written = written,
-        .random = s->random, .clock_error_ns = facts->clock_error_ns,
+        .random = s->random, .clock_error_ns = story->timing.clock_error_ns,
     };
     if (s->trace == TRACE_JSON && notice[0])
         fprintf(stderr, "ring_demo: note: %s\n", notice);

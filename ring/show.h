@@ -4,7 +4,7 @@
 
 #include "ring/check.h"
 #include "ring/outcome.h"
-#include "ring/run.h"
+#include "common/device.h"
 #include "ring/settings.h"
 
 /* All that one run of a plan brings forth. */
@@ -16,7 +16,8 @@ struct story {
     struct values values;
     struct verdict verdict;
     uint64_t second_hash;
-    int ran, two_passes;
+    int two_passes;
+    int written; /* the result, to --output */
 };
 
 /* The trace, where one was asked for, to its file or to standard output; the report where the trace

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-
 struct link_use {
     int64_t bytes, ns;
 };

@@ -21,9 +21,9 @@ struct scene_link {
 struct scene {
     const struct plan *plan;
     const struct proof *proof;
-    const struct timing *timing;   /* NULL: did not run */
+    const struct timing *timing;
     const struct values *values;   /* NULL: no second pass */
-    const struct verdict *verdict; /* NULL: did not run */
+    const struct verdict *verdict;
     uint64_t second_hash;          /* of the second pass, where values is there */
 
     const char *backend;           /* "cuda", "host" */

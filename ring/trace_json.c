@@ -2,7 +2,7 @@
  * of the plan, {"type":"summary"}.
  *
  * Units stand in the key names. What is not there is left out, not null: ops of a plan that did not
- * run have no times. Only ops have the word "copy" in them, as their kind.
+ * run have no times. The string "copy", quotes included, occurs only as the kind of an op.
  */
 #include <inttypes.h>
 
@@ -110,11 +110,8 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
 {
     const struct plan *plan = s->plan;
     const struct op *op = &plan->ops[id];
-    char name[OP_NAME_SIZE];
     fprintf(file, "{\"type\":\"op\",\"id\":%" PRId64 ",\"kind\":\"%s\",\"rank\":%d,\"lane\":\"%s\"", id,
             op_kind_name(op->kind), op->rank, lane_name(op->lane));
-    if (plan->names)
-        print_named(file, "name", op_name(plan, id, name));
     print_label(file, "iteration", op->iteration);
     print_label(file, "bucket", op->bucket);
     print_label(file, "step", op->step);
@@ -181,14 +178,11 @@ static enum status print_summary(const struct scene *s, FILE *file, struct error
     enum status status = trace_traffic(s, &traffic, err);
     if (status != STATUS_OK)
         return status;
-    fprintf(file, "{\"type\":\"summary\",\"ran\":%s", s->verdict ? "true" : "false");
+    fprintf(file, "{\"type\":\"summary\"");
     print_proof(s, file);
-    if (s->verdict)
-        print_verdict(s, file);
-    if (s->timing) {
-        print_us(file, "total_us", s->timing->total_ns);
-    }
-    if (s->timing && !s->random) { /* choices of a random schedule make no rate */
+    print_verdict(s, file);
+    print_us(file, "total_us", s->timing->total_ns);
+    if (!s->random) { /* choices of a random schedule make no rate */
         print_number(file, "algbw_GBps", trace_algbw(s));
         print_number(file, "busbw_GBps", trace_busbw(s));
     }

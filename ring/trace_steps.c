@@ -12,11 +12,6 @@
 #define FULL_OPS 4000 /* up to so many, and VALUES_MAX_RANKS ranks, every op gets a line */
 #define CELL_SIZE 48
 
-static int64_t op_at(const struct text *t, int64_t place)
-{
-    return t->order.sequence ? t->order.sequence[place] : place;
-}
-
 static int digits(int64_t n)
 {
     char buffer[32];
@@ -70,23 +65,23 @@ static const char *whose(const struct text *t, const struct extent *extent, char
 }
 
 /* Applies an op to the contents and notes what it left. */
-static enum status apply(struct text *t, int64_t place)
+static enum status apply(struct text *t, int64_t at)
 {
-    const struct op *op = &t->scene->plan->ops[op_at(t, place)];
+    const struct op *op = &t->scene->plan->ops[order_at(&t->order, at)];
     const struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
     char buffer[TEXT_HELD_SIZE];
     enum status status = contents_apply(&t->contents, op, t->err);
     if (status == STATUS_OK)
-        snprintf(t->held[place], TEXT_HELD_SIZE, "%s",
+        snprintf(t->held[at], TEXT_HELD_SIZE, "%s",
                  whose(t, &memory->items[extents_find(memory, op->dst.first)], buffer,
                        sizeof buffer));
     return status;
 }
 
-static void print_op(const struct text *t, int64_t place)
+static void print_op(const struct text *t, int64_t at)
 {
     const struct scene *s = t->scene;
-    int64_t id = op_at(t, place);
+    int64_t id = order_at(&t->order, at);
     const struct op *op = &s->plan->ops[id];
     char who[64], part[48] = "", holds[64], bytes[FORMAT_SIZE];
     int r = t->rank_width;
@@ -99,7 +94,7 @@ static void print_op(const struct text *t, int64_t place)
         snprintf(part, sizeof part, "segment %*d", r, op->segment);
     if (op->piece != NONE && s->plan->pieces > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " p%d", op->piece);
-    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[place]);
+    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[at]);
     int column = fprintf(t->file, "  %-*s  %-*s  %-*s  %*s", 2 * r + 14, who, t->segment_width,
                          part, t->holds_width, holds, t->bytes_width,
                          format_bytes(op->dst.count * (int64_t)dtype_size(s->plan->dtype), bytes));
@@ -127,15 +122,15 @@ static void print_step_title(const struct text *t, const struct stop *stop)
 }
 
 /* One op, and under a copy the add of what it brought. Each is printed once. */
-static void print_with_add(const struct text *t, int64_t place, int64_t end)
+static void print_with_add(const struct text *t, int64_t at, int64_t end)
 {
-    const struct op *ops = t->scene->plan->ops, *op = &ops[op_at(t, place)];
-    if (t->printed[place])
+    const struct op *ops = t->scene->plan->ops, *op = &ops[order_at(&t->order, at)];
+    if (t->printed[at])
         return;
-    print_op(t, place);
-    t->printed[place] = 1;
-    for (int64_t i = place + 1; op->kind == OP_COPY && i < end; i++) {
-        const struct op *add = &ops[op_at(t, i)];
+    print_op(t, at);
+    t->printed[at] = 1;
+    for (int64_t i = at + 1; op->kind == OP_COPY && i < end; i++) {
+        const struct op *add = &ops[order_at(&t->order, i)];
         if (add->kind == OP_REDUCE && !t->printed[i] && add->src.rank == op->dst.rank &&
             add->src.memory == op->dst.memory && add->src.first == op->dst.first) {
             print_op(t, i);
@@ -154,11 +149,11 @@ static enum status print_ops(struct text *t, int64_t end)
     for (; t->done < end; t->done++)
         TRY(apply(t, t->done));
     for (int64_t i = begin; i < end; i++) {
-        const struct op *op = &ops[op_at(t, i)];
+        const struct op *op = &ops[order_at(&t->order, i)];
         int copies = op->kind == OP_COPY && !t->printed[i];
         print_with_add(t, i, end);
         for (int64_t j = i + 1; copies && j < end; j++) {
-            const struct op *other = &ops[op_at(t, j)];
+            const struct op *other = &ops[order_at(&t->order, j)];
             if (other->kind == OP_COPY && other->rank == op->rank)
                 print_with_add(t, j, end);
         }
@@ -284,7 +279,7 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
     if (stop->step == NONE)
         return;
     for (int64_t i = begin; i < stop->end; i++) {
-        int64_t id = op_at(t, i);
+        int64_t id = order_at(&t->order, i);
         const struct op *op = &s->plan->ops[id];
         bytes += op->kind == OP_COPY ? op->dst.count * (int64_t)dtype_size(s->plan->dtype) : 0;
         if (s->timing && s->timing->per_op) {
@@ -332,21 +327,34 @@ static void measure(struct text *t)
     }
 }
 
+static enum status open_steps(struct text *t)
+{
+    enum status status = STATUS_OK;
+    int64_t n = t->scene->plan->n_ops;
+    measure(t);
+    TRY(order_open(&t->order, t->scene->plan, t->err));
+    TRY(contents_init(&t->contents, t->scene->plan, t->err));
+    TRY(allocate((void **)&t->printed, n, 1, "the trace", t->err));
+    TRY(allocate((void **)&t->held, n, sizeof *t->held, "the trace", t->err));
+out:
+    return status;
+}
+
 enum status text_steps(struct text *t)
 {
     enum status status = STATUS_OK;
     const struct plan *plan = t->scene->plan;
     const struct values *v = t->scene->values;
-    measure(t);
     if (plan->n_ops == 0) {
         fprintf(t->file, "\nNothing to do: the plan is empty, every rank's data is already the "
                          "result.\n");
         return STATUS_OK;
     }
     print_rule(t);
+    TRY(open_steps(t));
     if (plan->n_ranks > VALUES_MAX_RANKS || plan->n_ops > FULL_OPS) {
         print_summary_of_steps(t);
-        return STATUS_OK;
+        goto out;
     }
     int paging = t->show->pause;
     for (int stop = 0; stop < v->n_stops; stop++) {
@@ -362,5 +370,9 @@ enum status text_steps(struct text *t)
             paging = pause_here(t);
     }
 out:
+    free(t->printed);
+    free(t->held);
+    contents_free(&t->contents);
+    order_close(&t->order);
     return status;
 }

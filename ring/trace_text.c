@@ -220,30 +220,17 @@ enum status trace_text(const struct scene *scene, const struct show *show, struc
 {
     enum status status = STATUS_OK;
     struct text t = {.scene = scene, .show = show, .file = show->file, .err = err};
-    TRY(order_open(&t.order, scene->plan, err));
-    TRY(contents_init(&t.contents, scene->plan, err));
-    TRY(allocate((void **)&t.printed, scene->plan->n_ops, 1, "the trace", err));
-    TRY(allocate((void **)&t.held, scene->plan->n_ops, sizeof *t.held, "the trace", err));
     if (!show->quiet)
         print_head(&t);
     if (show->steps && scene->values)
         TRY(text_steps(&t));
     if (!show->quiet)
         text_heading(&t, "result");
-    if (!scene->verdict) {
-        print_answer(&t, "value right", 0);
-        fprintf(t.file, "   not run: the plan cannot run\n");
-    } else {
-        print_verdict(&t);
-        if (!show->quiet)
-            TRY(print_figures(&t));
-        if (!show->quiet && scene->written[0])
-            print_words(&t, "written", scene->written);
-    }
+    print_verdict(&t);
+    if (!show->quiet)
+        TRY(print_figures(&t));
+    if (!show->quiet && scene->written[0])
+        print_words(&t, "written", scene->written);
 out:
-    free(t.printed);
-    free(t.held);
-    contents_free(&t.contents);
-    order_close(&t.order);
     return status;
 }

@@ -19,11 +19,12 @@ struct text {
     const struct scene *scene;
     const struct show *show;
     FILE *file;
+    /* of trace_steps.c, which opens and closes them */
     struct order order;
     struct contents contents; /* as after the stop being shown */
     int64_t done;             /* ops of the sequence in contents */
-    unsigned char *printed;   /* [n_ops], by place in the sequence */
-    char (*held)[TEXT_HELD_SIZE];  /* [n_ops], by place: what stood in dst's first element after the op */
+    unsigned char *printed;   /* [n_ops], by position in the sequence */
+    char (*held)[TEXT_HELD_SIZE]; /* [n_ops], likewise: what dst's first element held after the op */
     int time_width;           /* columns of a time in us, one decimal */
     int cell_width;           /* of the state table, so far */
     int rank_width, holds_width, bytes_width, segment_width;

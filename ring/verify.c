@@ -19,8 +19,7 @@
 
 /* A stretch of the window for which one expression is the reference. */
 struct part {
-    int64_t first, count;
-    int32_t node;
+    int64_t first, count, node; /* alike in size: parts are compared as bytes */
 };
 
 struct verifier {
@@ -131,7 +130,7 @@ static enum status make_reference(struct verifier *v, int64_t first)
         if (p->node == IN_RANK_ORDER)
             TRY(evaluate_in_rank_order(v, p->first, p->count, out));
         else
-            TRY(evaluate(v, p->node, p->first, p->count, out));
+            TRY(evaluate(v, (int32_t)p->node, p->first, p->count, out));
     }
 out:
     return status;
@@ -289,7 +288,7 @@ static enum status open_verifier(struct verifier *v)
     TRY(order_open(&order, v->plan, v->err));
     TRY(contents_init(&v->contents, v->plan, v->err));
     for (int64_t i = 0; i < order.n_sequence; i++) {
-        const struct op *op = &v->plan->ops[order.sequence ? order.sequence[i] : i];
+        const struct op *op = &v->plan->ops[order_at(&order, i)];
         TRY(contents_apply(&v->contents, op, v->err));
     }
 out:
