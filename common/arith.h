@@ -47,8 +47,14 @@
 ARITH_FLOAT(float, uint32_t, ARITH_NAN32)
 ARITH_FLOAT(double, uint64_t, ARITH_NAN64)
 
-ARITH int32_t arith_sum_int32_t(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
-ARITH int32_t arith_prod_int32_t(int32_t a, int32_t b) { return (int32_t)((uint32_t)a * (uint32_t)b); }
+ARITH int32_t arith_sum_int32_t(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+ARITH int32_t arith_prod_int32_t(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a * (uint32_t)b);
+}
 ARITH int32_t arith_min_int32_t(int32_t a, int32_t b) { return a < b ? a : b; }
 ARITH int32_t arith_max_int32_t(int32_t a, int32_t b) { return a > b ? a : b; }
 /* avg, after the sum: divided by n >= 1, truncated toward zero */

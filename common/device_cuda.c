@@ -126,12 +126,12 @@ static enum status fits(struct cuda_device *c, int gpu, int64_t data_count, int6
     TRY(cuda_use(c, gpu, err));
     TRY(cuda_ok(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for free memory", -1, err));
     if (bytes_each * n_here > (double)free_bytes)
-        status = fail(err, STATUS_MACHINE,
-                      "rank memory needs %.3f GiB on device %d (%s), %.3f GiB are free; %d rank%s x "
-                      "(%lld elements of data + %lld of inbox)",
-                      bytes_each * n_here / GIB, c->gpus[gpu].id, c->gpus[gpu].name,
-                      (double)free_bytes / GIB, n_here, n_here == 1 ? "" : "s",
-                      (long long)data_count, (long long)inbox_count);
+        status = fail(
+            err, STATUS_MACHINE,
+            "rank memory needs %.3f GiB on device %d (%s), %.3f GiB are free; %d rank%s x "
+            "(%lld elements of data + %lld of inbox)",
+            bytes_each * n_here / GIB, c->gpus[gpu].id, c->gpus[gpu].name, (double)free_bytes / GIB,
+            n_here, n_here == 1 ? "" : "s", (long long)data_count, (long long)inbox_count);
 out:
     return status;
 }

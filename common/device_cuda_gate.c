@@ -51,7 +51,8 @@ enum status cuda_gate_make(struct cuda_device *c, struct error *err)
     TRY(allocate(&got, 1, sizeof *gate, "the gate", err));
     gate = got;
     gate->open = 1;
-    if (pthread_mutex_init(&gate->mutex, NULL) != 0 || pthread_cond_init(&gate->opened, NULL) != 0) {
+    if (pthread_mutex_init(&gate->mutex, NULL) != 0 ||
+        pthread_cond_init(&gate->opened, NULL) != 0) {
         free(gate); /* neither takes anything on the systems that CUDA runs on */
         return fail(err, STATUS_MACHINE, "no mutex or condition variable could be had");
     }

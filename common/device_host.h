@@ -32,7 +32,7 @@ struct host_stream {
     int64_t n_items, capacity, head;
     int64_t time_ns;             /* when what precedes items[head] was done */
     int busy;                    /* items[head] has begun */
-    struct host_read reads[2];   /* of the op in flight: its source, and what it adds to or scales */
+    struct host_read reads[2]; /* of the op in flight: its source, and what it adds to or scales */
     int waiting_next;            /* next stream that waits for the same event, or -1 */
 };
 
@@ -58,7 +58,7 @@ struct host {
     struct host_stream *streams; /* [n_ranks * N_LANES] */
     int64_t n_events;
     struct host_event *events;
-    int finished;                /* a sync ended the run; the next verb that queues begins another */
+    int finished; /* a sync ended the run; the next verb that queues begins another */
     int queued;                  /* something waits for a sync */
 };
 
@@ -69,7 +69,7 @@ static inline char *host_address(const struct host *h, struct span s)
     return h->memories[host_memory(s)] + (size_t)s.first * dtype_size(h->dtype);
 }
 
-/* Carries out all that is queued. STATUS_MACHINE: no memory, or streams that wait for each other. */
+/* Carries out all that is queued. STATUS_MACHINE: no memory, or streams that wait for each other */
 enum status host_run(struct host *h, struct error *err);
 
 #endif

@@ -40,7 +40,10 @@ const char *format_value(double value, char buffer[FORMAT_SIZE])
 const char *format_json_number(double value, char buffer[FORMAT_SIZE])
 {
     if (isnan(value) || isinf(value)) {
-        snprintf(buffer, FORMAT_SIZE, isnan(value) ? "\"nan\"" : value < 0 ? "\"-inf\"" : "\"inf\"");
+        snprintf(buffer, FORMAT_SIZE,
+                 isnan(value) ? "\"nan\""
+                 : value < 0  ? "\"-inf\""
+                              : "\"inf\"");
         return buffer;
     }
     for (int digits = 1; digits <= 17; digits++) {

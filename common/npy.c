@@ -246,12 +246,13 @@ static enum status read_descr(struct header *h, struct error *err)
         return status;
     size_t mark = length > 0 && memchr("<>=|", text[0], 4);
     for (int i = 0; i < N_DTYPES; i++) {
-        if (length - mark != strlen(npy_codes[i]) || memcmp(text + mark, npy_codes[i], length - mark) != 0)
+        if (length - mark != strlen(npy_codes[i]) ||
+            memcmp(text + mark, npy_codes[i], length - mark) != 0)
             continue;
         if (text[0] == '>')
-            return fail(err, STATUS_USAGE,
-                        "%s: big-endian %s ('>%s'); save it with arr.astype('<%s')",
-                        quote_path(path).text, dtype_name((enum dtype)i), npy_codes[i], npy_codes[i]);
+            return fail(
+                err, STATUS_USAGE, "%s: big-endian %s ('>%s'); save it with arr.astype('<%s')",
+                quote_path(path).text, dtype_name((enum dtype)i), npy_codes[i], npy_codes[i]);
         h->npy->dtype = (enum dtype)i;
         return STATUS_OK;
     }

@@ -12,7 +12,7 @@
 
 extern const char *const npy_codes[N_DTYPES]; /* "f4", .. */
 
-/* "PATH: cannot be WHAT: why": STATUS_USAGE, or STATUS_MACHINE where the machine lacks something. */
+/* "PATH: cannot be WHAT: why": STATUS_USAGE, or STATUS_MACHINE where the machine lacks something */
 enum status npy_cannot(const char *path, const char *what, int error, struct error *err);
 const char *npy_kind_of_file(const struct stat *info); /* of what is no regular file: "a pipe" */
 enum status npy_copy_text(char **out, const char *text, struct error *err);

@@ -1,5 +1,5 @@
-/* npy_write.c - a .npy file written to a temporary name in the same folder; rename gives it its name
- * in one step. */
+/* npy_write.c - a .npy file written to a temporary name in the same folder; rename gives it its
+ * name in one step. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

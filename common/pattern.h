@@ -39,12 +39,14 @@ ARITH uint64_t pattern_hash(uint64_t x)
 
 ARITH double pattern_powers(int is_float, int rank, int phase)
 {
-    int exponent = is_float ? (rank % 2 ? -1 : 1) * (1 + phase % 2) : rank < 24 && (rank + phase) % 2;
+    int exponent =
+        is_float ? (rank % 2 ? -1 : 1) * (1 + phase % 2) : rank < 24 && (rank + phase) % 2;
     double magnitude = exponent >= 0 ? (double)(1 << exponent) : 1.0 / (1 << -exponent);
     return (phase + 5 * rank) % 3 == 0 ? -magnitude : magnitude;
 }
 
-ARITH double pattern_random(uint64_t seed, enum dtype dtype, int rank, int iteration, int64_t element)
+ARITH double pattern_random(uint64_t seed, enum dtype dtype, int rank, int iteration,
+                            int64_t element)
 {
     uint64_t h = pattern_hash(seed);
     h = pattern_hash(h ^ ((uint64_t)(uint32_t)rank << 32 | (uint32_t)iteration));
@@ -59,7 +61,8 @@ ARITH double pattern_random(uint64_t seed, enum dtype dtype, int rank, int itera
 ARITH double pattern_value(struct pattern p, enum dtype dtype, int rank, int iteration,
                            int64_t element)
 {
-    int phase = (int)((element % PATTERN_PERIOD + 31ll * rank + 101ll * iteration) % PATTERN_PERIOD);
+    int phase =
+        (int)((element % PATTERN_PERIOD + 31ll * rank + 101ll * iteration) % PATTERN_PERIOD);
     switch (p.kind) {
     case PATTERN_INDEX: return phase;
     case PATTERN_POWERS:

@@ -218,7 +218,8 @@ static void check_spans(const struct plan *plan, struct proof *proof)
             f.where = *s;
             snprintf(f.detail, sizeof f.detail, "which it also writes");
             report(proof, f);
-        } else if (op->kind != OP_COPY && (d->rank != op->rank || (s->count && s->rank != op->rank))) {
+        } else if (op->kind != OP_COPY &&
+                   (d->rank != op->rank || (s->count && s->rank != op->rank))) {
             f.where = d->rank != op->rank ? *d : *s;
             snprintf(f.detail, sizeof f.detail, "but runs on rank %d, and a kernel reaches its own "
                      "rank's memory only", op->rank);
@@ -340,13 +341,15 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
                  "comes last; %s should wait for %s: %s", op, other, where, op, other, reason);
         break;
     case FINDING_SCALE:
-        snprintf(buffer, size, "scaled too early: %s divides %s, which holds %s and not yet the sum "
-                 "of all %d ranks", op, where, f->detail, plan->n_ranks);
+        snprintf(buffer, size,
+                 "scaled too early: %s divides %s, which holds %s and not yet the sum "
+                 "of all %d ranks",
+                 op, where, f->detail, plan->n_ranks);
         break;
     default:
-        snprintf(buffer, size, "wrong sum: %s %s holds %s; wanted each of the %d ranks exactly once",
-                 f->op == NONE ? "at the end" : "when overwritten,", where, f->detail,
-                 plan->n_ranks);
+        snprintf(
+            buffer, size, "wrong sum: %s %s holds %s; wanted each of the %d ranks exactly once",
+            f->op == NONE ? "at the end" : "when overwritten,", where, f->detail, plan->n_ranks);
     }
     return buffer;
 }

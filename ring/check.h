@@ -16,14 +16,14 @@
 #include "ring/plan.h"
 
 enum finding_kind {
-    FINDING_SPAN,    /* a span leaves its memory or overlaps the op's other one, or a kernel works on
-                        another rank's memory: cannot run */
-    FINDING_CIRCLE,  /* ops that wait for each other: can never finish */
+    FINDING_SPAN,   /* a span leaves its memory or overlaps the op's other one, or a kernel works on
+                       another rank's memory: cannot run */
+    FINDING_CIRCLE, /* ops that wait for each other: can never finish */
     FINDING_READ_AFTER_WRITE,
     FINDING_WRITE_AFTER_READ,
     FINDING_WRITE_AFTER_WRITE,
-    FINDING_SUM,     /* an element does not hold every rank exactly once */
-    FINDING_SCALE,   /* integers divided before the sum was complete */
+    FINDING_SUM,   /* an element does not hold every rank exactly once */
+    FINDING_SCALE, /* integers divided before the sum was complete */
     N_FINDING_KINDS
 };
 

@@ -200,7 +200,7 @@ void contents_free(struct contents *c)
     memset(c, 0, sizeof *c);
 }
 
-/* What comes to stand in a stretch of dst when `op` meets what it holds and what src holds there. */
+/* What comes to stand in a stretch of dst when `op` meets what it holds and what src holds there */
 static enum status result(struct contents *c, const struct op *op, struct extent old,
                           struct extent src, struct extent *out, struct error *err)
 {

@@ -63,8 +63,8 @@ static inline struct extents *contents_memory(const struct contents *contents, i
 }
 
 /* Does this stretch hold each rank of `iteration` exactly once, from the right elements, scaled as
- * often as the plan's redop wants: once for avg, else never? contents_is_sum asks the same, but scaled
- * exactly `scales` times. */
+ * often as the plan's redop wants: once for avg, else never? contents_is_sum asks the same, but
+ * scaled exactly `scales` times. */
 int contents_complete(const struct contents *contents, const struct extent *extent, int iteration);
 int contents_is_sum(const struct contents *contents, const struct extent *extent, int iteration,
                     int scales);

@@ -19,8 +19,9 @@ static void print_peers(const struct device_inventory *cuda, FILE *file)
     int n = cuda->n_devices, missing = 0;
     if (n < 2)
         return;
-    fprintf(file, "  peer access, as the driver says (row reaches column; each link is tested before "
-                  "use):\n            ");
+    fprintf(file,
+            "  peer access, as the driver says (row reaches column; each link is tested before "
+            "use):\n            ");
     for (int b = 0; b < n; b++)
         fprintf(file, " %3d", b);
     fputc('\n', file);
@@ -43,10 +44,11 @@ static void print_advice(const struct device_inventory *cuda, FILE *file)
     if (n == 0)
         fprintf(file, "  try        ./ring_demo --gpus 4 --trace     (four simulated GPUs)\n");
     else if (n == 1)
-        fprintf(file, "  try        ./ring_demo --gpus 4 --trace     (four ranks share the one GPU)\n");
+        fprintf(file,
+                "  try        ./ring_demo --gpus 4 --trace     (four ranks share the one GPU)\n");
     else
-        fprintf(file, "  try        ./ring_demo --trace              (one rank on each of %d GPUs)\n",
-                n);
+        fprintf(file,
+                "  try        ./ring_demo --trace              (one rank on each of %d GPUs)\n", n);
 }
 
 void doctor_print(FILE *file)
@@ -56,8 +58,8 @@ void doctor_print(FILE *file)
     const struct built *features = built_features(&n_features);
     fprintf(file, "ring_demo %s\n", built_version());
     for (int i = 0; i < n_features; i++)
-        fprintf(file, "  %-10s %s%s\n", features[i].name, features[i].present ? "built in: " : "not built in: ",
-                features[i].detail);
+        fprintf(file, "  %-10s %s%s\n", features[i].name,
+                features[i].present ? "built in: " : "not built in: ", features[i].detail);
     if (!cuda) {
         fprintf(file, "  not enough memory to look for GPUs\n");
         return;

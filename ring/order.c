@@ -205,7 +205,7 @@ int order_implied(const struct order *o, int i)
     return 0;
 }
 
-/* A stuck op that a stuck op comes right after: the one before it in its lane, or one waited for. */
+/* A stuck op that a stuck op comes right after: the one before it in its lane, or one waited for */
 static int64_t stuck_before(const struct order *o, int64_t id)
 {
     int64_t previous = o->before[id];

@@ -27,7 +27,7 @@ struct values {
                                    behind the ops that fill data anew */
         int64_t end;            /* ops [.., end) of the run's sequence are done */
     } *stops;                   /* owned */
-    double *read;               /* owned, [n_stops][n_ranks][n_ranks segments]; empty: NaN. Or NULL */
+    double *read; /* owned, [n_stops][n_ranks][n_ranks segments]; empty: NaN. Or NULL */
 };
 
 void timing_free(struct timing *timing);

@@ -54,8 +54,9 @@ struct op {
     enum op_kind kind;
     enum lane lane; /* with rank: whose lane it is queued on */
     int rank;
-    int iteration, bucket, step, segment, piece; /* labels for people; NONE where meaningless. A
-                                                    bucket is one of several all-reduces of a plan */
+    int iteration, bucket, step, segment,
+        piece; /* labels for people; NONE where meaningless. A
+                  bucket is one of several all-reduces of a plan */
     int n_waits;
     int64_t first_wait; /* in plan.waits */
     struct span src;    /* copy, reduce; elsewhere count = 0 */

@@ -1,5 +1,5 @@
-/* plan_read.c - reading a plan's text: one pass over words; then the waits find the ops they name in
- * a sorted list, since they may point ahead. */
+/* plan_read.c - reading a plan's text: one pass over words; then the waits find the ops they name
+ * in a sorted list, since they may point ahead. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static enum status complain(struct reader *r, struct word w, const char *wanted)
                 w.column, found, wanted);
 }
 
-/* Words are cut at blanks; "NAME:" keeps its colon. Stays at the end of the line until next_line. */
+/* Words are cut at blanks; "NAME:" keeps its colon. Stays at the end of the line until next_line */
 static void next_word(struct reader *r)
 {
     while (r->at < r->end && *r->at != '\n' && isspace((unsigned char)*r->at))

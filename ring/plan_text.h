@@ -10,13 +10,14 @@
  *     slots 2
  *     inbox 2048                               elements of each rank's inbox (default 0)
  *     s0.copy.r0: copy 0.data[0:1024] -> 1.inbox[0:1024] step 0 segment 0
- *     s0.reduce.r1: reduce 1.inbox[0:1024] -> 1.data[0:1024] step 0 segment 0 after s0.copy.r0 arrived
+ *     s0.reduce.r1: reduce 1.inbox[0:1024] -> 1.data[0:1024] step 0 segment 0 after s0.copy.r0
+ * arrived
  *
  * An op is NAME: KIND [SOURCE ->] DESTINATION, then clauses in any order: labels (`iteration`,
  * `bucket`, `step`, `segment`, `piece`, each with a number), `lane RANK.LANE` where it is not the
- * usual one, and for each wait `after NAME REASON`. RANK.MEMORY[FIRST:END] are the elements FIRST to
- * END-1. Blanks separate words; # begins a comment. Names have at most 60
- * printable ASCII characters. A wait may name an op of a later line.
+ * usual one, and for each wait `after NAME REASON`. RANK.MEMORY[FIRST:END] are the elements FIRST
+ * to END-1. Blanks separate words; # begins a comment. Names have at most 60 printable ASCII
+ * characters. A wait may name an op of a later line.
  */
 #ifndef RING_PLAN_TEXT_H
 #define RING_PLAN_TEXT_H
@@ -29,8 +30,8 @@
 void plan_write(const struct plan *plan, FILE *file);
 
 /* Reads what plan_write wrote: exactly the same plan. `source` names the text in messages, which
- * are FILE:LINE:COLUMN: what was found, what was expected (STATUS_USAGE). On failure *plan is empty.
- * Of labels only iteration means anything to the proof. */
+ * are FILE:LINE:COLUMN: what was found, what was expected (STATUS_USAGE). On failure *plan is
+ * empty. Of labels only iteration means anything to the proof. */
 enum status plan_read(struct plan *plan, const char *text, size_t length, const char *source,
                       struct error *err);
 

@@ -29,9 +29,10 @@ enum status ring_open(struct ring *ring, struct plan *plan, int pieces, int slot
     plan_part(0, segment, pieces, 0, &first, &ring->place_count);
     double places = (double)n * pieces * slots;
     if (places > RING_MAX_PLACES || (double)ring->place_count * places > (double)(INT64_MAX / 16))
-        return fail(err, STATUS_USAGE, "%d ranks, %d pieces, %d slots: inboxes of more than %.3g places "
-                    "or too many elements; take less of one of them", plan->n_ranks, pieces, slots,
-                    (double)RING_MAX_PLACES);
+        return fail(err, STATUS_USAGE,
+                    "%d ranks, %d pieces, %d slots: inboxes of more than %.3g places "
+                    "or too many elements; take less of one of them",
+                    plan->n_ranks, pieces, slots, (double)RING_MAX_PLACES);
     plan->inbox_count = n > 1 ? ring->place_count * pieces * slots : 0;
 
     TRY(allocate((void **)&ring->readers, n * slots * pieces, sizeof *ring->readers, "ring", err));
@@ -269,9 +270,10 @@ enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct 
     parts = (double)shape->count < parts ? (double)shape->count : parts;
     double n_ops = 3 * parts * (shape->n_ranks - 1) * shape->iterations;
     if (n_ops > RING_MAX_OPS)
-        TRY(fail(err, STATUS_USAGE, "%d ranks, %d pieces, %d times: %.3g ops are more than the %.3g "
-                 "that a plan may have; take less of one of them", shape->n_ranks, shape->pieces,
-                 shape->iterations, n_ops, (double)RING_MAX_OPS));
+        TRY(fail(err, STATUS_USAGE,
+                 "%d ranks, %d pieces, %d times: %.3g ops are more than the %.3g "
+                 "that a plan may have; take less of one of them",
+                 shape->n_ranks, shape->pieces, shape->iterations, n_ops, (double)RING_MAX_OPS));
     TRY(ring_open(&ring, plan, shape->pieces, shape->slots, shape->count, err));
     TRY(allocate((void **)&produced, shape->n_ranks, sizeof *produced, "ring", err));
     for (int rank = 0; rank < shape->n_ranks; rank++)

@@ -93,7 +93,8 @@ static enum status command_ring(struct settings *s, struct error *err)
     enum status status = STATUS_OK;
     struct story story = {.device = NULL};
     if (s->step && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
-        return fail(err, STATUS_USAGE, "--step pauses for a key, and standard input or output is no "
+        return fail(err, STATUS_USAGE,
+                    "--step pauses for a key, and standard input or output is no "
                     "terminal; leave --step out to print all steps");
     TRY(settings_settle(s, err));
     TRY(make_plan(s, &story.plan, err));

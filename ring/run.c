@@ -106,7 +106,8 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     }
 }
 
-/* Waits for ops below `synced` in the sequence (positions[] tells) are over: a sync has seen them. */
+/* Waits for ops below `synced` in the sequence (positions[] tells) are over: a sync has seen them.
+ */
 static enum status queue_op(struct device *device, const struct plan *plan, int64_t id,
                             const struct init *init, int timed, const int64_t *positions,
                             int64_t synced, struct error *err)
@@ -200,7 +201,8 @@ out:
 
 /* A stop lies where the next op belongs to another ring step or another iteration, and behind
  * the ops that filled the data anew. */
-static int stops_before(const struct plan *plan, const struct stop *now, int64_t previous, int64_t id)
+static int stops_before(const struct plan *plan, const struct stop *now, int64_t previous,
+                        int64_t id)
 {
     const struct op *op = &plan->ops[id];
     return op->iteration != now->iteration ||
@@ -234,8 +236,9 @@ static enum status find_stops(const struct plan *plan, const struct order *order
     if (order->n_sequence > 0)
         values->stops[values->n_stops++] = now;
     if (plan->n_ranks <= VALUES_MAX_RANKS)
-        TRY(allocate((void **)&values->read, (int64_t)values->n_stops * plan->n_ranks * plan->n_ranks,
-                     sizeof *values->read, "values of the trace", err));
+        TRY(allocate((void **)&values->read,
+                     (int64_t)values->n_stops * plan->n_ranks * plan->n_ranks, sizeof *values->read,
+                     "values of the trace", err));
 out:
     return status;
 }

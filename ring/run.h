@@ -6,9 +6,10 @@
  *     TRY(run_values(device, plan, init, &values, err));    pass 2: stops after every ring step
  *
  * Pass 1 queues the whole plan without looking up: each op becomes "wait for its waits, do it,
- * record its event". On GPUs a timed pass runs twice, and the second time counts. Pass 2 runs the same plan again on the same data, but waits for all devices
- * after each ring step and reads one element of every segment of every rank, so that the values in
- * a trace were read, not worked out. Its times are of no interest and not kept.
+ * record its event". On GPUs a timed pass runs twice, and the second time counts. Pass 2 runs the
+ * same plan again on the same data, but waits for all devices after each ring step and reads one
+ * element of every segment of every rank, so that the values in a trace were read, not worked out.
+ * Its times are of no interest and not kept.
  */
 #ifndef RING_RUN_H
 #define RING_RUN_H

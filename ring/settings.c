@@ -170,7 +170,8 @@ SETTER(set_link)
     if (numbers)
         us = strtod(end + 1, &end);
     if (!numbers || *end != '\0' || !(GBps >= 1e-6 && GBps <= 1e6) || !(us >= 0 && us <= 1e6))
-        return fail(err, STATUS_USAGE, "--link %s: nvlink4, nvlink3, nvlink2, pcie5, pcie4, pcie3 or "
+        return fail(err, STATUS_USAGE,
+                    "--link %s: nvlink4, nvlink3, nvlink2, pcie5, pcie4, pcie3 or "
                     "GBps:us is wanted, as in 25:1.5 (GB/s from 1e-6 to 1e6, us from 0 to 1e6)",
                     quote_text(text).text);
     set_model(&s->model, "link", GBps, us);
@@ -206,21 +207,27 @@ SETTER(set_color)
 static const struct option_row rows[] = {
     {'g', "gpus", "N", RING | PLAN, "ranks (default: all visible GPUs if two or more; else 4)",
      set_gpus},
-    {0, "devices", "LIST", RING, "device of each rank in ring order, as in 0,1,0,1; a device that\n"
-     "repeats takes several ranks", set_devices},
+    {0, "devices", "LIST", RING,
+     "device of each rank in ring order, as in 0,1,0,1; a device that\n"
+     "repeats takes several ranks",
+     set_devices},
     {0, "backend", "B", RING, "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
-    {'c', "count", "E", RING | PLAN, "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
-     "powers of 1024", set_count},
+    {'c', "count", "E", RING | PLAN,
+     "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
+     "powers of 1024",
+     set_count},
     {'d', "dtype", "T", RING | PLAN, "float32 (default), float64 or int32", set_dtype},
     {'o', "op", "OP", RING | PLAN, "sum (default), avg, min, max or prod", set_redop},
-    {0, "pieces", "P", RING | PLAN, "cut each segment in P, so that copy and add overlap (default 1)",
-     set_pieces},
+    {0, "pieces", "P", RING | PLAN,
+     "cut each segment in P, so that copy and add overlap (default 1)", set_pieces},
     {0, "slots", "S", RING | PLAN, "segments an inbox has room for (default 2)", set_slots},
     {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
      set_repeat},
-    {0, "init", "I", RING, "data: index (default), rank, ones, random:SEED, or values:a,b,..\n"
-     "(rank r holds value r, counted from 0 and around the list)", set_init},
+    {0, "init", "I", RING,
+     "data: index (default), rank, ones, random:SEED, or values:a,b,..\n"
+     "(rank r holds value r, counted from 0 and around the list)",
+     set_init},
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
@@ -228,12 +235,16 @@ static const struct option_row rows[] = {
     {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
-    {0, "schedule", "S", RING, "simulated GPUs: model (default), or random:SEED, any order that\n"
+    {0, "schedule", "S", RING,
+     "simulated GPUs: model (default), or random:SEED, any order that\n"
      "the waits allow",
      set_schedule},
-    {0, "link", "L", RING, "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
-     "pcie3, or GBps:us, as in 25:1.5", set_link},
-    {0, "p2p", "W", RING, "real GPUs: auto (default) or off (stage copies through the host)", set_p2p},
+    {0, "link", "L", RING,
+     "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
+     "pcie3, or GBps:us, as in 25:1.5",
+     set_link},
+    {0, "p2p", "W", RING, "real GPUs: auto (default) or off (stage copies through the host)",
+     set_p2p},
     {0, "timeout", "S", RING, "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
     {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
@@ -266,10 +277,11 @@ void settings_help(enum command command, FILE *file)
     fprintf(file, "\n");
     options_print(rows, N_ROWS, (int)command, file);
     if (command == COMMAND_RING)
-        fprintf(file, "\nExit status: 0 good; 1 wrong result or hazard; 2 usage or unreadable input;\n"
-                      "3 this machine cannot do it.\n"
-                      "Examples: ring_demo --gpus 4 --trace      ring_demo -g 3 -c 10 --trace\n"
-                      "          ring_demo --input 'grad-%%r.npy' --output 'sum-%%r.npy'\n");
+        fprintf(file,
+                "\nExit status: 0 good; 1 wrong result or hazard; 2 usage or unreadable input;\n"
+                "3 this machine cannot do it.\n"
+                "Examples: ring_demo --gpus 4 --trace      ring_demo -g 3 -c 10 --trace\n"
+                "          ring_demo --input 'grad-%%r.npy' --output 'sum-%%r.npy'\n");
 }
 
 enum status settings_read(struct settings *s, int argc, char **argv, struct error *err)
@@ -293,7 +305,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
     if (s->help || s->version)
         return STATUS_OK;
     if (s->command == COMMAND_CHECK && operand == argc)
-        return fail(err, STATUS_USAGE, "check needs a file: ring_demo check FILE, or - for standard "
+        return fail(err, STATUS_USAGE,
+                    "check needs a file: ring_demo check FILE, or - for standard "
                     "input");
     if (s->command == COMMAND_CHECK)
         s->file = argv[operand++];

@@ -1,5 +1,5 @@
-/* settle.c - what was not said is filled in from what this machine and the input have; what was said
- * and cannot be is refused. */
+/* settle.c - what was not said is filled in from what this machine and the input have; what was
+ * said and cannot be is refused. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,11 @@ static enum status choose_backend(struct settings *s, struct error *err)
         return fail(err, STATUS_USAGE, "--%s is for --backend host",
                     s->random ? "schedule random" : "link");
     if (s->backend == BACKEND_HOST && s->cuda_only)
-        return fail(err, STATUS_USAGE, "%s is for the cuda backend; here the host backend is used%s",
-                    s->cuda_only, s->backend_given ? "" : host_only
-                    ? ", since --link and --schedule are" : ", since there is no GPU");
+        return fail(err, STATUS_USAGE,
+                    "%s is for the cuda backend; here the host backend is used%s", s->cuda_only,
+                    s->backend_given ? ""
+                    : host_only      ? ", since --link and --schedule are"
+                                     : ", since there is no GPU");
     return STATUS_OK;
 }
 
@@ -36,8 +38,10 @@ static enum status open_data(struct settings *s, struct error *err)
     if (s->init)
         return fail(err, STATUS_USAGE, "--init and --input: only one of them can give the data");
     if (s->repeat > 1)
-        return fail(err, STATUS_USAGE, "--repeat %d with --input: each repetition takes fresh data, "
-                    "and files hold only one set", s->repeat);
+        return fail(err, STATUS_USAGE,
+                    "--repeat %d with --input: each repetition takes fresh data, "
+                    "and files hold only one set",
+                    s->repeat);
     TRY(init_open_files(&s->data, s->input, s->n_ranks, err));
     const struct npy *first = &s->data.files[0];
     if (s->count >= 0 && s->count != first->count)
@@ -92,8 +96,10 @@ static enum status place_ranks(struct settings *s, struct error *err)
     if (s->devices) {
         TRY(read_devices(s, &listed, err));
         if (s->n_ranks && s->n_ranks != listed)
-            return fail(err, STATUS_USAGE, "--devices %s names %d devices for %d ranks; one for each "
-                        "rank is wanted", quote_text(s->devices).text, listed, s->n_ranks);
+            return fail(err, STATUS_USAGE,
+                        "--devices %s names %d devices for %d ranks; one for each "
+                        "rank is wanted",
+                        quote_text(s->devices).text, listed, s->n_ranks);
         s->n_ranks = listed;
     }
     if (!s->n_ranks)
@@ -141,7 +147,7 @@ static enum status check_clash(const struct settings *s, const char *option, con
     return STATUS_OK;
 }
 
-/* An output that would end in another's place, or in an input's, is refused before anything runs. */
+/* An output that would end in another's place, or in an input's, is refused before anything runs */
 static enum status check_outputs(const struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -181,7 +187,8 @@ static enum status check_shown(struct settings *s, struct error *err)
     if (s->step && s->trace == TRACE_JSON)
         return fail(err, STATUS_USAGE, "--step pages the text trace, not json; leave one out");
     if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
-        return fail(err, STATUS_USAGE, "--quiet prints the verdicts only, --trace every step; leave "
+        return fail(err, STATUS_USAGE,
+                    "--quiet prints the verdicts only, --trace every step; leave "
                     "one out, or send the trace to a --trace-file");
     return output_check(s->trace_file, err);
 }

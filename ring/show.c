@@ -30,13 +30,15 @@ static void describe_times(const struct settings *s, const struct story *story, 
                            size_t size)
 {
     if (s->backend == BACKEND_HOST && s->random)
-        snprintf(text, size, "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us",
-                 s->seed);
+        snprintf(text, size,
+                 "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us", s->seed);
     else if (s->backend == BACKEND_HOST)
         snprintf(text, size, "modelled, in us since the first op began");
     else if (story->timing.per_op)
-        snprintf(text, size, "CUDA events, in us since the first op began; the devices' clocks agree "
-                 "within %.1f us", (double)story->timing.clock_error_ns / 1000);
+        snprintf(text, size,
+                 "CUDA events, in us since the first op began; the devices' clocks agree "
+                 "within %.1f us",
+                 (double)story->timing.clock_error_ns / 1000);
     else
         snprintf(text, size, "the host's clock, for the whole run; --trace has each op's");
 }
@@ -45,10 +47,11 @@ static void describe_model(const struct settings *s, char *text, size_t size)
 {
     text[0] = '\0';
     if (s->backend == BACKEND_HOST && !s->random)
-        snprintf(text, size, "link %s: %.4g us + bytes / %.6g GB/s; kernel: %.4g us + bytes touched "
-                 "/ %.6g GB/s", s->model.name, (double)s->model.link_latency_ns / 1000,
-                 s->model.link_GBps, (double)s->model.kernel_latency_ns / 1000,
-                 s->model.memory_GBps);
+        snprintf(text, size,
+                 "link %s: %.4g us + bytes / %.6g GB/s; kernel: %.4g us + bytes touched "
+                 "/ %.6g GB/s",
+                 s->model.name, (double)s->model.link_latency_ns / 1000, s->model.link_GBps,
+                 (double)s->model.kernel_latency_ns / 1000, s->model.memory_GBps);
 }
 
 static void describe_data(const struct settings *s, char *text, size_t size)

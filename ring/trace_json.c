@@ -72,8 +72,9 @@ static void print_header(const struct scene *s, FILE *file)
             s->simulated ? "true" : "false", plan->n_ranks, plan->count);
     print_named(file, "dtype", dtype_name(plan->dtype));
     print_named(file, "redop", redop_name(plan->redop));
-    fprintf(file, ",\"element_bytes\":%d,\"iterations\":%d,\"pieces\":%d,\"slots\":%d,"
-                  "\"inbox_count\":%" PRId64 ",\"steps\":%d,\"n_ops\":%" PRId64 ",\"n_waits\":%" PRId64,
+    fprintf(file,
+            ",\"element_bytes\":%d,\"iterations\":%d,\"pieces\":%d,\"slots\":%d,"
+            "\"inbox_count\":%" PRId64 ",\"steps\":%d,\"n_ops\":%" PRId64 ",\"n_waits\":%" PRId64,
             (int)dtype_size(plan->dtype), plan->iterations, plan->pieces, plan->slots,
             plan->inbox_count, ring_steps(plan->n_ranks), plan->n_ops, plan->n_waits);
     print_named(file, "data", s->data);
@@ -96,7 +97,8 @@ static void print_header(const struct scene *s, FILE *file)
 
 static void print_span(FILE *file, const char *name, const struct span *span)
 {
-    fprintf(file, ",\"%s\":{\"rank\":%d,\"memory\":\"%s\",\"first\":%" PRId64 ",\"count\":%" PRId64 "}",
+    fprintf(file,
+            ",\"%s\":{\"rank\":%d,\"memory\":\"%s\",\"first\":%" PRId64 ",\"count\":%" PRId64 "}",
             name, span->rank, memory_name(span->memory), span->first, span->count);
 }
 
@@ -110,8 +112,8 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
 {
     const struct plan *plan = s->plan;
     const struct op *op = &plan->ops[id];
-    fprintf(file, "{\"type\":\"op\",\"id\":%" PRId64 ",\"kind\":\"%s\",\"rank\":%d,\"lane\":\"%s\"", id,
-            op_kind_name(op->kind), op->rank, lane_name(op->lane));
+    fprintf(file, "{\"type\":\"op\",\"id\":%" PRId64 ",\"kind\":\"%s\",\"rank\":%d,\"lane\":\"%s\"",
+            id, op_kind_name(op->kind), op->rank, lane_name(op->lane));
     print_label(file, "iteration", op->iteration);
     print_label(file, "bucket", op->bucket);
     print_label(file, "step", op->step);
@@ -146,8 +148,9 @@ static void print_misfit(FILE *file, const char *name, const struct misfit *m)
 static void print_verdict(const struct scene *s, FILE *file)
 {
     const struct verdict *v = s->verdict;
-    fprintf(file, ",\"ranks_identical\":%s,\"value_right\":%s,\"n_checked\":%" PRId64
-                  ",\"n_different\":%" PRId64 ",\"n_wrong\":%" PRId64 ",\"hash\":\"0x%016" PRIx64 "\"",
+    fprintf(file,
+            ",\"ranks_identical\":%s,\"value_right\":%s,\"n_checked\":%" PRId64
+            ",\"n_different\":%" PRId64 ",\"n_wrong\":%" PRId64 ",\"hash\":\"0x%016" PRIx64 "\"",
             v->n_different ? "false" : "true", v->n_wrong ? "false" : "true", v->n_checked,
             v->n_different, v->n_wrong, v->hash);
     if (s->values)

@@ -1,6 +1,7 @@
 /* trace_steps.c - every ring step: its ops with their waits and times, then what every segment of
  * every rank holds: whose contributions (worked out by contents.c) and the value of its first
- * element (read from the devices in the second pass). Rings of many ranks or ops get one line a step.
+ * element (read from the devices in the second pass). Rings of many ranks or ops get one line a
+ * step.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,18 +24,19 @@ static void print_rule(const struct text *t)
     int n = t->scene->plan->n_ranks;
     if (n < 2)
         return;
-    fprintf(t->file, "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d "
-                     "steps: %d collect\n(scatter-reduce), %d hand out (all-gather). An op waits "
-                     "until what it reads is ready or has\narrived, and what it overwrites has been "
-                     "drained; and for the op before it on its own lane,\nwhich is not written: each "
-                     "rank has a lane for the copies it sends, and one for its adds.\n",
+    fprintf(t->file,
+            "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d "
+            "steps: %d collect\n(scatter-reduce), %d hand out (all-gather). An op waits "
+            "until what it reads is ready or has\narrived, and what it overwrites has been "
+            "drained; and for the op before it on its own lane,\nwhich is not written: each "
+            "rank has a lane for the copies it sends, and one for its adds.\n",
             n, ring_steps(n), n - 1, n - 1);
 }
 
 /* ---- one step ---- */
 
-/* "after s0.reduce.r1 ready, s0.copy.r2 drained", behind `column` characters of the line; a wait that
- * would leave the line goes to the end of the next. */
+/* "after s0.reduce.r1 ready, s0.copy.r2 drained", behind `column` characters of the line; a wait
+ * that would leave the line goes to the end of the next. */
 static void print_waits(const struct text *t, const struct op *op, int column)
 {
     const struct plan *plan = t->scene->plan;
@@ -301,8 +303,9 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
 static void print_summary_of_steps(const struct text *t)
 {
     const struct values *v = t->scene->values;
-    fprintf(t->file, "\n%d ranks, %" PRId64 " ops: one line a step. Every op: --trace=json, or at most "
-                     "%d ranks and %d ops.\n",
+    fprintf(t->file,
+            "\n%d ranks, %" PRId64 " ops: one line a step. Every op: --trace=json, or at most "
+            "%d ranks and %d ops.\n",
             t->scene->plan->n_ranks, t->scene->plan->n_ops, VALUES_MAX_RANKS, FULL_OPS);
     for (int stop = 1; stop < v->n_stops; stop++)
         print_step_line(t, &v->stops[stop], v->stops[stop - 1].end);
@@ -318,7 +321,8 @@ static void measure(struct text *t)
     t->cell_width = 10 + t->rank_width;
     t->time_width = s->timing ? digits(s->timing->total_ns / 1000) + 2 : 0;
     t->holds_width = s->plan->n_ranks > 3 ? 7 + 3 * t->rank_width : 9;
-    t->segment_width = 8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
+    t->segment_width =
+        8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
     int whole = s->plan->iterations > 1 || s->plan->redop == REDOP_AVG; /* ops on all of the data */
     for (int part = 0; part < 2 + whole; part++) {
         plan_part(0, s->plan->count, part < 2 ? s->plan->n_ranks : 1, part % 2, &first, &count);
@@ -360,8 +364,9 @@ enum status text_steps(struct text *t)
     for (int stop = 0; stop < v->n_stops; stop++) {
         print_step_title(t, &v->stops[stop]);
         if (stop == 0)
-            fprintf(t->file, "  a cell tells whose contributions a segment holds = the value read in "
-                             "its first element\n");
+            fprintf(t->file,
+                    "  a cell tells whose contributions a segment holds = the value read in "
+                    "its first element\n");
         TRY(print_ops(t, v->stops[stop].end));
         TRY(print_state(t, stop));
         if (v->stops[stop].step == plan->n_ranks - 2)

@@ -1,4 +1,5 @@
-/* trace_text.c - the run as a page of text, 100 columns wide: head, steps (trace_steps.c), result. */
+/* trace_text.c - the run as a page of text, 100 columns wide: head, steps (trace_steps.c), result.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +111,8 @@ static void print_head(const struct text *t)
     print_devices(t);
     print_links(t);
     print_words(t, "data", s->data);
-    fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n", "engine",
-            s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
+    fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n",
+            "engine", s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
             plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
     print_words(t, "times", s->times);
     print_words(t, "proof", proof_line(plan, s->proof, line, sizeof line));
@@ -136,8 +137,8 @@ static void print_misfit(const struct text *t, const char *than, int64_t n, cons
 
 static void print_answer(const struct text *t, const char *question, int good)
 {
-    fprintf(t->file, "  %-25s  %s%s%s", question, text_paint(t, good ? TEXT_GREEN : TEXT_RED), good ? "yes" : "NO",
-            text_paint(t, TEXT_PLAIN));
+    fprintf(t->file, "  %-25s  %s%s%s", question, text_paint(t, good ? TEXT_GREEN : TEXT_RED),
+            good ? "yes" : "NO", text_paint(t, TEXT_PLAIN));
 }
 
 static void print_verdict(const struct text *t)
@@ -154,13 +155,17 @@ static void print_verdict(const struct text *t)
     if (v->n_wrong)
         print_misfit(t, "want", v->n_wrong, &v->wrong);
     if (dtype_is_float(s->plan->dtype))
-        fprintf(t->file, v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g), since each addition "
-                                           "rounds\n" : "  %-25s  none\n",
+        fprintf(t->file,
+                v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g), since each addition "
+                                  "rounds\n"
+                                : "  %-25s  none\n",
                 "distance to float64", v->distance, v->relative);
     if (v->n_infinite + v->n_nan > 0)
-        fprintf(t->file, "  %-25s  %" PRId64 " infinite and %" PRId64 " NaN elements: such is the %s "
-                         "in %s\n", "not finite", v->n_infinite, v->n_nan,
-                redop_name(s->plan->redop), dtype_name(s->plan->dtype));
+        fprintf(t->file,
+                "  %-25s  %" PRId64 " infinite and %" PRId64 " NaN elements: such is the %s "
+                "in %s\n",
+                "not finite", v->n_infinite, v->n_nan, redop_name(s->plan->redop),
+                dtype_name(s->plan->dtype));
     fprintf(t->file, "  %-25s  0x%016" PRIx64, "hash of the result", v->hash);
     if (s->values && s->second_hash == v->hash)
         fprintf(t->file, " (of both runs, the timed and the shown)");

@@ -1,5 +1,5 @@
-/* trace_text.h - what trace_text.c (head and result) and trace_steps.c (the steps) share; nobody else
- * includes it. */
+/* trace_text.h - what trace_text.c (head and result) and trace_steps.c (the steps) share; nobody
+ * else includes it. */
 #ifndef RING_TRACE_TEXT_H
 #define RING_TRACE_TEXT_H
 
@@ -24,7 +24,8 @@ struct text {
     struct contents contents; /* as after the stop being shown */
     int64_t done;             /* ops of the sequence in contents */
     unsigned char *printed;   /* [n_ops], by position in the sequence */
-    char (*held)[TEXT_HELD_SIZE]; /* [n_ops], likewise: what dst's first element held after the op */
+    char (
+        *held)[TEXT_HELD_SIZE]; /* [n_ops], likewise: what dst's first element held after the op */
     int time_width;           /* columns of a time in us, one decimal */
     int cell_width;           /* of the state table, so far */
     int rank_width, holds_width, bytes_width, segment_width;

@@ -113,7 +113,8 @@ static int same_parts(struct verifier *v, int rank, int64_t first, int64_t count
         first += here;
         count -= here;
     }
-    int same = n == v->n_parts && memcmp(v->parts, v->next_parts, (size_t)n * sizeof *v->parts) == 0;
+    int same =
+        n == v->n_parts && memcmp(v->parts, v->next_parts, (size_t)n * sizeof *v->parts) == 0;
     struct part *swap = v->parts;
     v->parts = v->next_parts;
     v->next_parts = swap;
@@ -151,7 +152,7 @@ static int segment_of(const struct plan *plan, int64_t element)
     return segment;
 }
 
-/* Counts elements of a and b that differ, in bits or, where nan_equal, in value; keeps the first. */
+/* Counts elements of a and b that differ, in bits or, where nan_equal, in value; keeps the first */
 static void compare(const struct plan *plan, int rank, int64_t first, int64_t count, const char *a,
                     const char *b, int nan_equal, int64_t *n_bad, struct misfit *misfit)
 {

@@ -574,6 +574,7 @@ START_TEST(misuse_is_refused)
     const struct span other = span(1, MEMORY_DATA, 0, 4), shorter = span(1, MEMORY_DATA, 0, 3);
     struct device *d = contract_open(BACKEND, 2, DTYPE_FLOAT32, 10, 5, N_EVENTS);
     int64_t ns = 0;
+    float four[4] = {0};
     switch (CASE) {
     case 0: CONTRACT_REFUSED(d->verbs->wait(d, s1, 0, &err)); break; /* never recorded */
     case 1: CONTRACT_REFUSED(d->verbs->record(d, N_EVENTS, s0, &err)); break;
@@ -592,6 +593,17 @@ START_TEST(misuse_is_refused)
     case 12: CONTRACT_REFUSED(d->verbs->copy(d, s0, a, shorter, &err)); break;
     case 13: CONTRACT_REFUSED(d->verbs->copy(d, 2 * N_LANES, a, other, &err)); break;
     case 14: CONTRACT_REFUSED(d->verbs->record(d, 0, -1, &err)); break;
+    case 15: CONTRACT_REFUSED(d->verbs->scale(d, s0, 0, a, &err)); break;
+    case 16: CONTRACT_REFUSED(d->verbs->reduce(d, s0, N_REDOPS, b, a, &err)); break;
+    case 17: CONTRACT_REFUSED(d->verbs->alloc(d, 1, 1, 1, &err)); break; /* a second time */
+    case 18: /* what is queued may still change it */
+        CONTRACT_OK(d->verbs->scale(d, s0, 2, a, &err));
+        CONTRACT_REFUSED(d->verbs->get(d, a, four, &err));
+        break;
+    case 19:
+        CONTRACT_OK(d->verbs->scale(d, s0, 2, a, &err));
+        CONTRACT_REFUSED(d->verbs->put(d, a, four, &err));
+        break;
     default: /* recorded before the last sync does not count */
         CONTRACT_OK(d->verbs->record(d, 0, s0, &err));
         CONTRACT_OK(d->verbs->wait(d, s1, 0, &err));
@@ -601,7 +613,7 @@ START_TEST(misuse_is_refused)
     d->verbs->close(d);
 }
 END_TEST
-#define N_MISUSES 16
+#define N_MISUSES 21
 
 /* Opening, closing, facts. */
 

@@ -9,8 +9,8 @@ static Suite *host_contract(void) { return device_contract_suite(BACKEND_HOST, "
 static Suite *host_runs(void) { return run_contract_suite(BACKEND_HOST, "run: host"); }
 
 static Suite *(*const suites[])(void) = {
-    dtype_suite, arith_suite, tools_suite, npy_suite, init_suite, host_contract, plan_suite, ring_suite,
-    check_suite, plan_text_suite, host_runs, run_suite,
+    dtype_suite, arith_suite, tools_suite, npy_suite,       init_suite, host_contract,
+    plan_suite,  ring_suite,  check_suite, plan_text_suite, host_runs,  run_suite,
 };
 
 int main(void)

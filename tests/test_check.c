@@ -47,7 +47,8 @@ END_TEST
 START_TEST(an_inbox_place_used_again_too_early)
 {
     for (int slots = 1; slots <= 2; slots++) {
-        struct plan plan = make_plan((struct ring_shape){.n_ranks = 4, .count = 16, .slots = slots});
+        struct plan plan =
+            make_plan((struct ring_shape){.n_ranks = 4, .count = 16, .slots = slots});
         int64_t copy = find_op(&plan, OP_COPY, slots, 0);
         for (int i = 0; i < plan.ops[copy].n_waits; i++)
             if (plan.waits[plan.ops[copy].first_wait + i].reason == WAIT_DRAINED)
@@ -126,7 +127,8 @@ START_TEST(an_add_dropped_shows_who_is_missing)
 }
 END_TEST
 
-/* The article's all-gather sends segment (r - s - 1) where (r + 1 - s) is right: at N = 2 the same. */
+/* The article's all-gather sends segment (r - s - 1) where (r + 1 - s) is right: at N = 2 the same.
+ */
 START_TEST(the_gather_index_is_right_by_luck_on_two)
 {
     for (int n = 2; n <= 5; n++) {

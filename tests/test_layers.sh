@@ -56,4 +56,12 @@ for file in ring/plan*.c ring/ring.c ring/check*.c ring/order*.c ring/contents*.
 done
 [ $failed = 0 ] && echo "ok nor do they see one through other headers"
 
+if LC_ALL=C awk 'length($0) > 100 { print FILENAME ":" FNR; bad = 1 } END { exit bad }' \
+    common/*.[ch] common/*.cu ring/*.[ch] tests/*.[ch]; then
+    echo "ok no line of C is longer than 100 columns"
+else
+    echo "FAILED: lines longer than 100 columns"
+    failed=1
+fi
+
 exit $failed

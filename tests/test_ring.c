@@ -70,7 +70,8 @@ static void each_wait_guards_memory(struct plan *plan)
         for (int i = 0; i < plan->ops[id].n_waits; i++) {
             const struct op *op = &plan->ops[id];
             const struct op *other = &plan->ops[plan->waits[op->first_wait + i].op];
-            const struct span *spans[] = {&op->src, &op->dst}, *others[] = {&other->src, &other->dst};
+            const struct span *spans[] = {&op->src, &op->dst},
+                              *others[] = {&other->src, &other->dst};
             int shared = 0;
             for (int a = 0; a < 2; a++)
                 for (int b = 0; b < 2; b++)
@@ -170,7 +171,8 @@ END_TEST
 START_TEST(nothing_empty_is_copied_or_added)
 {
     for (int64_t count = 0; count < 12; count++) {
-        struct plan plan = make_plan((struct ring_shape){.n_ranks = 5, .count = count, .pieces = 3});
+        struct plan plan =
+            make_plan((struct ring_shape){.n_ranks = 5, .count = count, .pieces = 3});
         for (int64_t id = 0; id < plan.n_ops; id++)
             ck_assert_int_gt(plan.ops[id].dst.count, 0);
         plan_free(&plan);
@@ -224,7 +226,8 @@ Suite *ring_suite(void)
 {
     Suite *suite = suite_create("ring");
     TCase *tests = tcase_create("ring");
-    int quick = getenv("RING_DEMO_QUICK") != NULL; /* sanitizers and valgrind take ten times as long */
+    int quick =
+        getenv("RING_DEMO_QUICK") != NULL; /* sanitizers and valgrind take ten times as long */
     tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, the_rule_of_the_ring, 2, 9);
     tcase_add_test(tests, one_rank_has_nothing_to_do);

@@ -72,13 +72,14 @@ START_TEST(reads_come_first_and_writes_later)
 {
     int lost = 0, kept = 0;
     for (uint64_t seed = 0; seed < 40; seed++) {
-        struct bench b = host_bench_of(read_plan("plan 1\nranks 3\ncount 1\ninbox 2\n"
-                                              "a: copy 0.data[0:1] -> 2.inbox[0:1]\n"
-                                              "b: copy 1.data[0:1] -> 2.inbox[1:2]\n"
-                                              "c: reduce 2.inbox[0:1] -> 2.data[0:1] after a arrived\n"
-                                              "d: reduce 2.inbox[1:2] -> 2.data[0:1] after b arrived "
-                                              "lane 2.send\n"), "values:1,10,100", 1,
-                                       seed);
+        struct bench b =
+            host_bench_of(read_plan("plan 1\nranks 3\ncount 1\ninbox 2\n"
+                                    "a: copy 0.data[0:1] -> 2.inbox[0:1]\n"
+                                    "b: copy 1.data[0:1] -> 2.inbox[1:2]\n"
+                                    "c: reduce 2.inbox[0:1] -> 2.data[0:1] after a arrived\n"
+                                    "d: reduce 2.inbox[1:2] -> 2.data[0:1] after b arrived "
+                                    "lane 2.send\n"),
+                          "values:1,10,100", 1, seed);
         float got;
         struct error err;
         ck_assert_int_eq(b.device->verbs->get(b.device, (struct span){2, MEMORY_DATA, 0, 1}, &got,
