@@ -91,14 +91,10 @@ static enum status enqueue(struct host *h, int stream, struct host_item item, st
     if (status != STATUS_OK)
         return status;
     struct host_stream *s = &h->streams[stream];
-    if (s->n_items == s->capacity) {
-        int64_t larger = s->capacity * 2 + 16;
-        struct host_item *moved = realloc(s->items, (size_t)larger * sizeof *moved);
-        if (!moved)
-            return fail(err, STATUS_MACHINE, "not enough memory for the queue of a stream");
-        s->items = moved;
-        s->capacity = larger;
-    }
+    status = make_room((void **)&s->items, s->n_items + 1, &s->capacity, sizeof item,
+                       "the queue of a stream", err);
+    if (status != STATUS_OK)
+        return status;
     s->items[s->n_items++] = item;
     h->queued = 1;
     return STATUS_OK;

@@ -1,4 +1,4 @@
-/* status.c - one place that formats refusals and one that allocates arrays. */
+/* status.c - one place that formats refusals, one that allocates arrays, one that grows them. */
 #include "common/status.h"
 
 #include <stdarg.h>
@@ -26,5 +26,22 @@ enum status allocate(void **out, long long count, unsigned long size, const char
     if (!*out)
         return fail(err, STATUS_MACHINE, "not enough memory for %s (%lld x %lu bytes)", what, count,
                     size);
+    return STATUS_OK;
+}
+
+enum status make_room(void **items, long long wanted, int64_t *capacity, unsigned long size,
+                      const char *what, struct error *err)
+{
+    if (wanted <= *capacity)
+        return STATUS_OK;
+    int64_t larger = wanted > 2 * *capacity ? wanted : 2 * *capacity;
+    void *moved = (unsigned long long)larger <= PTRDIFF_MAX / size
+                      ? realloc(*items, (size_t)larger * size)
+                      : NULL;
+    if (!moved)
+        return fail(err, STATUS_MACHINE, "not enough memory for %s (%lld x %lu bytes)", what,
+                    (long long)larger, size);
+    *items = moved;
+    *capacity = larger;
     return STATUS_OK;
 }

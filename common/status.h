@@ -13,6 +13,8 @@
 #ifndef COMMON_STATUS_H
 #define COMMON_STATUS_H
 
+#include <stdint.h>
+
 enum status {
     STATUS_OK = 0,
     STATUS_WRONG = 1,   /* a wrong result or a hazard */
@@ -35,6 +37,11 @@ enum status fail(struct error *err, enum status status, const char *format, ...)
  * count and size are checked for overflow; zero bytes give a valid pointer. Zeroed. */
 enum status allocate(void **out, long long count, unsigned long size, const char *what,
                      struct error *err);
+
+/* Makes room for `wanted` items in an array that grows by doubling: *capacity tells for how many
+ * there is room. On failure the array stays as it was. */
+enum status make_room(void **items, long long wanted, int64_t *capacity, unsigned long size,
+                      const char *what, struct error *err);
 
 #define TRY(call)                 \
     do {                          \

@@ -68,14 +68,10 @@ static enum status remember_reader(struct check *c, struct extent *extent, int64
     if (next != NONE && ops[c->readers[next].op].rank == op->rank &&
         ops[c->readers[next].op].lane == op->lane)
         next = c->readers[next].next;
-    if (c->n_readers == c->readers_capacity) {
-        int64_t larger = c->readers_capacity * 2 + 1024;
-        struct reader *moved = realloc(c->readers, (size_t)larger * sizeof *moved);
-        if (!moved)
-            return fail(err, STATUS_MACHINE, "not enough memory for the proof");
-        c->readers = moved;
-        c->readers_capacity = larger;
-    }
+    enum status status = make_room((void **)&c->readers, c->n_readers + 1, &c->readers_capacity,
+                                   sizeof *c->readers, "the proof", err);
+    if (status != STATUS_OK)
+        return status;
     c->readers[c->n_readers] = (struct reader){id, next};
     extent->readers = c->n_readers++;
     return STATUS_OK;

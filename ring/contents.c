@@ -73,20 +73,6 @@ static void merge_terms(struct contents *c, int64_t first, const struct term *a,
 
 /* ---- nodes ---- */
 
-static enum status reserve(void **items, int64_t wanted, int64_t *capacity, size_t size,
-                           struct error *err)
-{
-    if (wanted <= *capacity)
-        return STATUS_OK;
-    int64_t larger = *capacity * 2 > wanted ? *capacity * 2 : wanted + 1024;
-    void *moved = realloc(*items, (size_t)larger * size);
-    if (!moved)
-        return fail(err, STATUS_MACHINE, "not enough memory for the proof");
-    *items = moved;
-    *capacity = larger;
-    return STATUS_OK;
-}
-
 static uint64_t hash_node(const struct node *n)
 {
     uint64_t h = (uint64_t)n->kind;
@@ -122,8 +108,8 @@ static enum status add_terms(struct contents *c, struct node *n, struct error *e
     const struct node *r = n->kind == NODE_SUM ? &c->nodes[n->right] : NULL;
     /* merging cuts each run at most once per run of the other side */
     int64_t most = l ? 2 * ((int64_t)l->n_terms + (r ? r->n_terms : 0)) + 1 : 1;
-    enum status status = reserve((void **)&c->terms, c->n_terms + most, &c->terms_capacity,
-                                 sizeof *c->terms, err);
+    enum status status = make_room((void **)&c->terms, c->n_terms + most, &c->terms_capacity,
+                                   sizeof *c->terms, "the proof", err);
     if (status != STATUS_OK)
         return status;
     n->first_term = c->n_terms;
@@ -155,7 +141,8 @@ static enum status intern(struct contents *c, struct node n, int32_t *out, struc
     }
     if (c->n_nodes == INT32_MAX)
         return fail(err, STATUS_MACHINE, "the plan makes more than %d different sums", INT32_MAX);
-    TRY(reserve((void **)&c->nodes, c->n_nodes + 1, &c->nodes_capacity, sizeof *c->nodes, err));
+    TRY(make_room((void **)&c->nodes, c->n_nodes + 1, &c->nodes_capacity, sizeof *c->nodes,
+                  "the proof", err));
     TRY(add_terms(c, &n, err));
     n.next = c->table[at];
     c->table[at] = *out = (int32_t)c->n_nodes;

@@ -49,14 +49,10 @@ static enum status cut_at(struct extents *memory, int64_t element, int64_t *inde
 {
     int64_t i = extents_find(memory, element);
     if (memory->items[i].first != element) {
-        if (memory->n == memory->capacity) {
-            size_t bytes = (size_t)memory->capacity * 2 * sizeof *memory->items;
-            struct extent *moved = realloc(memory->items, bytes);
-            if (!moved)
-                return fail(err, STATUS_MACHINE, "not enough memory for the proof");
-            memory->items = moved;
-            memory->capacity *= 2;
-        }
+        enum status status = make_room((void **)&memory->items, memory->n + 1, &memory->capacity,
+                                       sizeof *memory->items, "the proof", err);
+        if (status != STATUS_OK)
+            return status;
         i++;
         memmove(memory->items + i + 1, memory->items + i,
                 (size_t)(memory->n - i) * sizeof *memory->items);

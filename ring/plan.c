@@ -36,30 +36,14 @@ void plan_free(struct plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* Makes room for n more items of an array that doubles. */
-static enum status grow(void **items, int64_t used, int64_t *capacity, int64_t n, size_t size,
-                        struct error *err)
-{
-    if (used + n <= *capacity)
-        return STATUS_OK;
-    int64_t wanted = *capacity ? *capacity : 64;
-    while (wanted < used + n)
-        wanted *= 2;
-    void *moved = realloc(*items, (size_t)wanted * size);
-    if (!moved)
-        return fail(err, STATUS_MACHINE, "not enough memory for a plan of %" PRId64 " ops", wanted);
-    *items = moved;
-    *capacity = wanted;
-    return STATUS_OK;
-}
-
 enum status plan_append(struct plan *plan, struct op op, const struct wait *waits, int n_waits,
                         int64_t *id, struct error *err)
 {
     enum status status = STATUS_OK;
-    TRY(grow((void **)&plan->ops, plan->n_ops, &plan->ops_capacity, 1, sizeof op, err));
-    TRY(grow((void **)&plan->waits, plan->n_waits, &plan->waits_capacity, n_waits, sizeof *waits,
-             err));
+    TRY(make_room((void **)&plan->ops, plan->n_ops + 1, &plan->ops_capacity, sizeof op, "the plan",
+                  err));
+    TRY(make_room((void **)&plan->waits, plan->n_waits + n_waits, &plan->waits_capacity,
+                  sizeof *waits, "the plan", err));
     op.first_wait = plan->n_waits;
     op.n_waits = 0;
     for (int i = 0; i < n_waits; i++)

@@ -178,18 +178,11 @@ static enum status read_lane(struct reader *r, struct op *op)
     return STATUS_OK;
 }
 
+/* Room for one item more than `used`. */
 static enum status reserve(struct reader *r, void **items, int64_t used, int64_t *capacity,
                            size_t size)
 {
-    if (used < *capacity)
-        return STATUS_OK;
-    int64_t larger = *capacity * 2 + 64;
-    void *moved = realloc(*items, (size_t)larger * size);
-    if (!moved)
-        return fail(r->err, STATUS_MACHINE, "%s: not enough memory to read it", r->source);
-    *items = moved;
-    *capacity = larger;
-    return STATUS_OK;
+    return make_room(items, used + 1, capacity, size, r->source, r->err);
 }
 
 /* after NAME REASON: the wait is appended to the plan, its op found later. */

@@ -127,22 +127,16 @@ static enum status read_all(const char *path, const char *name, char **text, siz
                             struct error *err)
 {
     enum status status = STATUS_OK;
-    size_t capacity = 1 << 16, n;
+    int64_t capacity = 0;
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     *length = 0;
     if (!file)
         return fail(err, STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));
-    TRY(allocate((void **)text, (long long)capacity, 1, "the file", err));
-    while ((n = fread(*text + *length, 1, capacity - *length, file)) > 0) {
-        *length += n;
+    for (size_t n = 1; n > 0; *length += n) {
         if (*length > PLAN_TEXT_MOST)
             TRY(fail(err, STATUS_USAGE, "%s: has more than 1 GiB, more than any plan", name));
-        if (*length == capacity) {
-            char *moved = realloc(*text, capacity *= 2);
-            if (!moved)
-                TRY(fail(err, STATUS_MACHINE, "%s: not enough memory to read it", name));
-            *text = moved;
-        }
+        TRY(make_room((void **)text, (long long)*length + 4096, &capacity, 1, name, err));
+        n = fread(*text + *length, 1, (size_t)capacity - *length, file);
     }
     if (ferror(file))
         TRY(fail(err, STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno)));

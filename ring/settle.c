@@ -13,7 +13,9 @@
 static enum status choose_backend(struct settings *s, struct error *err)
 {
     int host_only = s->random || s->link_given;
-    device_inventory(BACKEND_CUDA, &s->inventory);
+    int asks_cuda = s->backend_given ? s->backend == BACKEND_CUDA : !host_only;
+    if (asks_cuda) /* asking starts the driver, which takes a while */
+        device_inventory(BACKEND_CUDA, &s->inventory);
     if (!s->backend_given)
         s->backend = s->inventory.n_devices > 0 && !host_only ? BACKEND_CUDA : BACKEND_HOST;
     if (s->backend == BACKEND_CUDA && s->inventory.n_devices == 0)
@@ -139,8 +141,11 @@ static int same_file(const char *a, const char *b)
 static enum status check_clash(const struct settings *s, const char *option, const char *given,
                                const char *path, struct error *err)
 {
-    for (int i = 0; i < s->data.n_files; i++)
-        if (same_file(path, s->data.files[i].path))
+    struct stat info;
+    int exists = stat(path, &info) == 0;
+    for (int i = 0; exists && i < s->data.n_files; i++)
+        if (s->data.files[i].identity[0] == (int64_t)info.st_dev &&
+            s->data.files[i].identity[1] == (int64_t)info.st_ino)
             return fail(err, STATUS_USAGE, "--%s %s: would overwrite the input %s; name another "
                         "file", option, quote_path(given).text,
                         quote_path(s->data.files[i].path).text);
