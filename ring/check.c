@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring/contents.h"
+#include "ring/findings.h"
 #include "ring/order.h"
 
 struct reader {
@@ -24,25 +24,50 @@ struct check {
     int64_t n_readers, readers_capacity;
 };
 
-/* A hazard between the same two ops in the next stretch only makes the one just found longer. */
-static int joins(const struct finding *last, const struct finding *f)
+/* ---- noting ---- */
+
+/* While the proof goes on, a kind's findings stand in places of its own. */
+static struct finding *place_of(const struct proof *proof, enum finding_kind kind, int64_t i)
 {
-    return last->kind == f->kind && last->op == f->op && last->other == f->other &&
-           last->where.rank == f->where.rank && last->where.memory == f->where.memory &&
-           last->where.first + last->where.count == f->where.first &&
-           strcmp(last->detail, f->detail) == 0;
+    return &proof->findings[(int)kind * PROOF_MAX_FINDINGS + i];
 }
 
-static void report(struct proof *proof, struct finding f)
+/* A finding about the same ops in the next stretch only makes the one just found longer. */
+static int joins(const struct finding *last, const struct finding *f)
 {
-    struct finding *last = proof->n_findings ? &proof->findings[proof->n_findings - 1] : NULL;
+    return last->op == f->op && last->other == f->other && last->node == f->node &&
+           last->shift == f->shift && last->wanted == f->wanted &&
+           last->where.rank == f->where.rank && last->where.memory == f->where.memory &&
+           last->where.first + last->where.count == f->where.first && f->where.count > 0;
+}
+
+/* Returns the finding where it is to be kept and new, for details; else NULL. */
+static struct finding *report(struct proof *proof, struct finding f)
+{
+    int64_t n = proof->counts[f.kind];
+    struct finding *last = n > 0 && n <= PROOF_MAX_FINDINGS ? place_of(proof, f.kind, n - 1) : NULL;
     if (last && joins(last, &f)) {
         last->where.count += f.where.count;
-        return;
+        return NULL;
     }
     proof->counts[f.kind]++;
-    if (proof->n_findings < PROOF_MAX_FINDINGS)
-        proof->findings[proof->n_findings++] = f;
+    if (n >= PROOF_MAX_FINDINGS)
+        return NULL;
+    *place_of(proof, f.kind, n) = f;
+    return place_of(proof, f.kind, n);
+}
+
+/* All findings in one row, kind after kind. */
+static void close_ranks(struct proof *proof)
+{
+    int n = 0;
+    for (int kind = 0; kind < N_FINDING_KINDS; kind++) {
+        if (kind == N_FAULT_KINDS)
+            proof->n_findings = n;
+        for (int64_t i = 0; i < proof->counts[kind] && i < PROOF_MAX_FINDINGS; i++)
+            proof->findings[n++] = *place_of(proof, (enum finding_kind)kind, i);
+    }
+    proof->n_remarks = n - proof->n_findings;
 }
 
 static struct span span_of(const struct extents *memory, int64_t i, struct span within)
@@ -52,29 +77,55 @@ static struct span span_of(const struct extents *memory, int64_t i, struct span 
     return within;
 }
 
+/* ---- ordering ---- */
+
 static void require(struct check *c, int64_t other, int64_t id, enum finding_kind kind,
                     struct span where)
 {
-    if (other != NONE && other != id && !order_has(&c->order, other))
-        report(c->proof, (struct finding){.kind = kind, .op = id, .other = other, .where = where});
+    if (other == NONE || other == id || order_has(&c->order, other))
+        return;
+    report(c->proof, (struct finding){.kind = kind, .op = id, .other = other, .where = where});
 }
 
-static enum status remember_reader(struct check *c, struct extent *extent, int64_t id,
-                                   struct error *err)
+static int same_lane(const struct plan *plan, int64_t a, int64_t b)
 {
-    const struct op *ops = c->plan->ops, *op = &ops[id];
-    int64_t next = extent->readers;
-    /* of one lane only the latest reader matters */
-    if (next != NONE && ops[c->readers[next].op].rank == op->rank &&
-        ops[c->readers[next].op].lane == op->lane)
-        next = c->readers[next].next;
+    const struct op *x = &plan->ops[a], *y = &plan->ops[b];
+    return x->rank == y->rank && x->lane == y->lane;
+}
+
+/* Puts a cell before a list that may be shared by several stretches. */
+static enum status prepend(struct check *c, int64_t op, int64_t *list, struct error *err)
+{
     enum status status = make_room((void **)&c->readers, c->n_readers + 1, &c->readers_capacity,
                                    sizeof *c->readers, "the proof", err);
     if (status != STATUS_OK)
         return status;
-    c->readers[c->n_readers] = (struct reader){id, next};
-    extent->readers = c->n_readers++;
+    c->readers[c->n_readers] = (struct reader){op, *list};
+    *list = c->n_readers++;
     return STATUS_OK;
+}
+
+/* Of one lane only the latest reader matters: an older one leaves the list, which is copied up to
+ * it, so that no list is longer than there are lanes. */
+static enum status remember_reader(struct check *c, struct extent *extent, int64_t id,
+                                   struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t old = extent->readers, head = extent->readers;
+    while (old != NONE && !same_lane(c->plan, c->readers[old].op, id)) {
+        old = c->readers[old].next;
+        c->order.work += 8;
+    }
+    if (old != NONE) {
+        int64_t shorter = c->readers[old].next;
+        for (int64_t r = head; r != old; r = c->readers[r].next)
+            TRY(prepend(c, c->readers[r].op, &shorter, err));
+        head = shorter;
+    }
+    TRY(prepend(c, id, &head, err));
+    extent->readers = head;
+out:
+    return status;
 }
 
 static enum status check_read(struct check *c, int64_t id, struct span span, struct error *err)
@@ -82,11 +133,12 @@ static enum status check_read(struct check *c, int64_t id, struct span span, str
     enum status status = STATUS_OK;
     struct extents *memory = contents_memory(&c->contents, span.rank, span.memory);
     int64_t from, to;
-    TRY(extents_cut(memory, span.first, span.count, &from, &to, err));
+    TRY(extents_cut(memory, span.first, span.count, &from, &to, &c->order.work, err));
     for (int64_t i = from; i < to; i++) {
         require(c, memory->items[i].writer, id, FINDING_READ_AFTER_WRITE, span_of(memory, i, span));
         TRY(remember_reader(c, &memory->items[i], id, err));
     }
+    c->order.work += 16 * (to - from);
 out:
     return status;
 }
@@ -98,55 +150,93 @@ static enum status check_write(struct check *c, int64_t id, struct error *err)
     int reads_too = op->kind == OP_REDUCE || op->kind == OP_SCALE;
     int64_t from, to;
     enum status status = STATUS_OK;
-    TRY(extents_cut(memory, op->dst.first, op->dst.count, &from, &to, err));
+    TRY(extents_cut(memory, op->dst.first, op->dst.count, &from, &to, &c->order.work, err));
     for (int64_t i = from; i < to; i++) {
         struct extent *extent = &memory->items[i];
         struct span where = span_of(memory, i, op->dst);
         require(c, extent->writer, id,
                 reads_too ? FINDING_READ_AFTER_WRITE : FINDING_WRITE_AFTER_WRITE, where);
-        for (int64_t r = extent->readers; r != NONE; r = c->readers[r].next)
+        for (int64_t r = extent->readers; r != NONE; r = c->readers[r].next) {
             require(c, c->readers[r].op, id, FINDING_WRITE_AFTER_READ, where);
+            c->order.work += 8;
+        }
         extent->writer = id;
         extent->readers = NONE;
     }
+    c->order.work += 16 * (to - from);
 out:
     return status;
 }
 
-/* What an incomplete stretch holds: the ranks, and what else may be wrong with them. */
-static void describe(const struct contents *contents, const struct extent *extent, int iteration,
-                     char *text, size_t size)
+/* What was found between this op and earlier ones counts as cured from here on. */
+static void assume_cured(struct check *c, int64_t id)
 {
-    const struct node *node = extent->node == NONE ? NULL : &contents->nodes[extent->node];
-    int wanted = contents->plan->redop == REDOP_AVG && contents->plan->n_ranks > 1;
-    const char *wrong = "";
-    for (int i = 0; node && i < node->n_terms; i++) {
-        const struct term *t = &contents->terms[node->first_term + i];
-        if (t->scales != wanted)
-            wrong = wanted ? ", not scaled exactly once" : ", scaled";
-        if (t->iteration != iteration)
-            wrong = ", some of it from another iteration";
-        if (t->apart + extent->shift != 0)
-            wrong = ", some of it from other elements";
-    }
-    contents_ranks(contents, extent->node, text, size - 48);
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", node ? wrong : " (nothing was written there)");
+    for (int kind = FINDING_READ_AFTER_WRITE; kind <= FINDING_WRITE_AFTER_WRITE; kind++)
+        for (int64_t i = c->proof->counts[kind] - 1; i >= 0 && i < PROOF_MAX_FINDINGS; i--) {
+            const struct finding *f = place_of(c->proof, (enum finding_kind)kind, i);
+            if (f->op != id)
+                break;
+            order_assume(&c->order, f->other);
+        }
 }
 
-/* What the data must hold, for it to be overwritten by the next iteration or left at the end. */
-static void check_sum(struct check *c, struct span span, int64_t id, int iteration)
+static void check_waits(struct check *c, int64_t id)
+{
+    const struct op *op = &c->plan->ops[id];
+    for (int i = 0; i < op->n_waits; i++) {
+        const struct wait *wait = &c->plan->waits[op->first_wait + i];
+        int64_t via = wait->reason == WAIT_SERIAL ? NONE : order_implied(&c->order, i);
+        c->proof->n_serial += wait->reason == WAIT_SERIAL;
+        if (via != NONE)
+            report(c->proof, (struct finding){.kind = REMARK_REDUNDANT, .op = id,
+                                              .other = wait->op, .via = via});
+    }
+}
+
+/* ---- sums ---- */
+
+static void report_sum(struct check *c, struct finding f, const struct extent *extent,
+                       int iteration)
+{
+    f.other = NONE;
+    f.node = extent->node;
+    f.shift = extent->shift;
+    struct finding *kept = report(c->proof, f);
+    if (kept)
+        finding_describe_sum(kept, &c->contents, iteration);
+}
+
+/* What a span of a rank's data must hold, before the next iteration overwrites it or at the end. */
+static void check_part(struct check *c, struct span span, int64_t id, int iteration, int wanted)
 {
     struct extents *memory = contents_memory(&c->contents, span.rank, span.memory);
+    int64_t end = span.first + span.count;
     for (int64_t i = extents_find(memory, span.first);
-         i < memory->n && memory->items[i].first < span.first + span.count; i++) {
-        struct finding f = {.kind = FINDING_SUM, .op = id, .other = NONE,
-                            .where = span_of(memory, i, span)};
+         i < memory->n && memory->items[i].first < end; i++) {
         const struct extent *extent = &memory->items[i];
-        if (contents_complete(&c->contents, extent, iteration))
-            continue;
-        describe(&c->contents, extent, iteration, f.detail, sizeof f.detail);
-        report(c->proof, f);
+        struct span where = span_of(memory, i, span);
+        int64_t first = where.first < span.first ? span.first : where.first;
+        int64_t last = where.first + where.count < end ? where.first + where.count : end;
+        where.first = first;
+        where.count = last - first;
+        if (!goal_holds(&c->contents, extent, iteration, wanted))
+            report_sum(c, (struct finding){.kind = FINDING_SUM, .op = id, .where = where,
+                                           .wanted = wanted}, extent, iteration);
+    }
+}
+
+static void check_goal(struct check *c, struct span span, int64_t id, int iteration, int shift)
+{
+    const struct plan *plan = c->plan;
+    int n_parts = goal_by_segment(plan) ? plan->n_ranks : 1;
+    for (int part = 0; part < n_parts; part++) {
+        struct span here = span;
+        int64_t first, count, end = span.first + span.count;
+        plan_part(0, plan->count, n_parts, part, &first, &count);
+        here.first = first > span.first ? first : span.first;
+        here.count = (first + count < end ? first + count : end) - here.first;
+        if (here.count > 0)
+            check_part(c, here, id, iteration, goal_wants(plan, shift, span.rank, part));
     }
 }
 
@@ -159,37 +249,37 @@ static void check_scale(struct check *c, int64_t id)
     struct extents *memory = contents_memory(&c->contents, op->dst.rank, op->dst.memory);
     for (int64_t i = extents_find(memory, op->dst.first);
          i < memory->n && memory->items[i].first < op->dst.first + op->dst.count; i++)
-        if (!contents_is_sum(&c->contents, &memory->items[i], op->iteration, 0)) {
-            struct finding f = {.kind = FINDING_SCALE, .op = id, .other = NONE,
-                                .where = span_of(memory, i, op->dst)};
-            contents_ranks(&c->contents, memory->items[i].node, f.detail, sizeof f.detail);
-            report(c->proof, f);
-        }
+        if (!contents_is_sum(&c->contents, &memory->items[i], op->iteration, 0))
+            report_sum(c, (struct finding){.kind = FINDING_SCALE, .op = id,
+                                           .where = span_of(memory, i, op->dst),
+                                           .wanted = WANT_SUM},
+                       &memory->items[i], op->iteration);
 }
 
 static enum status visit(struct check *c, int64_t id, struct error *err)
 {
     enum status status = STATUS_OK;
     const struct op *op = &c->plan->ops[id];
-    for (int i = 0; i < op->n_waits; i++) {
-        const struct wait *wait = &c->plan->waits[op->first_wait + i];
-        if (wait->reason == WAIT_SERIAL)
-            c->proof->n_serial++;
-        else
-            c->proof->n_redundant += order_implied(&c->order, i);
-    }
+    check_waits(c, id);
     if (op->dst.count == 0)
         return STATUS_OK;
     if (op->src.count > 0)
         TRY(check_read(c, id, op->src, err));
+    assume_cured(c, id);
     TRY(check_write(c, id, err));
+    assume_cured(c, id);
     check_scale(c, id);
-    if (op->kind == OP_COMPUTE)
-        check_sum(c, op->dst, id, op->iteration - 1);
+    if (op->kind == OP_COMPUTE && op->iteration > 0 && op->dst.memory == MEMORY_DATA)
+        check_goal(c, op->dst, id, op->iteration - 1,
+                   goal_shift(&c->contents, op->iteration - 1));
     TRY(contents_apply(&c->contents, op, err));
+    c->order.work += c->contents.work;
+    c->contents.work = 0;
 out:
     return status;
 }
+
+/* ---- what cannot run ---- */
 
 static int leaves(const struct plan *plan, struct span span)
 {
@@ -202,47 +292,139 @@ static void check_spans(const struct plan *plan, struct proof *proof)
 {
     for (int64_t id = 0; id < plan->n_ops; id++) {
         const struct op *op = &plan->ops[id];
-        struct finding f = {.kind = FINDING_SPAN, .op = id, .other = NONE};
+        struct finding f = {.kind = FINDING_SPAN, .op = id, .other = NONE, .where = op->dst};
         const struct span *s = &op->src, *d = &op->dst;
+        struct finding *kept = NULL;
         if (leaves(plan, *d) || (s->count != 0 && leaves(plan, *s))) {
             f.where = leaves(plan, *d) ? *d : *s;
-            snprintf(f.detail, sizeof f.detail, "of which there are %" PRId64 " elements",
-                     f.where.memory == MEMORY_DATA ? plan->count : plan->inbox_count);
-            report(proof, f);
+            kept = report(proof, f);
+            if (kept)
+                snprintf(kept->detail, sizeof kept->detail, "but rank %d's %s has %" PRId64
+                         " elements", f.where.rank, memory_name(f.where.memory),
+                         f.where.memory == MEMORY_DATA ? plan->count : plan->inbox_count);
         } else if (s->count != 0 && s->rank == d->rank && s->memory == d->memory &&
                    s->first < d->first + d->count && d->first < s->first + s->count) {
             f.where = *s;
-            snprintf(f.detail, sizeof f.detail, "which it also writes");
+            kept = report(proof, f);
+            if (kept)
+                snprintf(kept->detail, sizeof kept->detail,
+                         "and overwrites some of the elements that it reads");
+        } else if (op->kind != OP_COPY && d->rank != op->rank) {
+            f.kind = FINDING_LANE;
             report(proof, f);
-        } else if (op->kind != OP_COPY &&
-                   (d->rank != op->rank || (s->count && s->rank != op->rank))) {
-            f.where = d->rank != op->rank ? *d : *s;
-            snprintf(f.detail, sizeof f.detail, "but runs on rank %d, and a kernel reaches its own "
-                     "rank's memory only", op->rank);
+        } else if (op->kind == OP_COPY && s->rank != op->rank) {
+            f.kind = REMARK_PULL;
+            report(proof, f);
+        } else if (op->kind == OP_REDUCE && s->rank != op->rank && s->count > 0) {
+            f.kind = FINDING_PEER;
+            f.where = *s;
             report(proof, f);
         }
     }
 }
 
-static void check_circle(struct check *c)
+/* Waits that no order of ops can satisfy, each for itself. */
+static void check_later(struct check *c)
 {
-    int64_t circle[7];
-    int n = order_stuck(&c->order, circle, 7), whole = n < 7, shown = 0; /* 7: or more */
-    if (n == 0)
-        return;
-    struct finding f = {.kind = FINDING_CIRCLE, .op = circle[0], .other = NONE};
+    const struct plan *plan = c->plan;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        for (int i = 0; i < plan->ops[id].n_waits; i++) {
+            int64_t other = plan->waits[plan->ops[id].first_wait + i].op;
+            if (other == id || (other > id && same_lane(plan, id, other)))
+                report(c->proof,
+                       (struct finding){.kind = FINDING_LATER, .op = id, .other = other});
+        }
+}
+
+/* "a waits for c, c waits for b, b follows a on lane 0.send": once around, from the op that is
+ * listed first. Circles of one wait that check_later has told are left out. */
+static void report_circle(struct check *c, int64_t first)
+{
+    struct finding f = {.kind = FINDING_CIRCLE, .other = NONE};
+    char text[sizeof f.detail] = "", name[OP_NAME_SIZE], other[OP_NAME_SIZE];
     size_t used = 0;
-    for (; shown < n + whole; shown++) {
-        char buffer[OP_NAME_SIZE];
-        const char *name = op_name(c->plan, circle[shown % n], buffer);
-        if (used + strlen(name) + 16 > sizeof f.detail)
-            break;
-        used += (size_t)snprintf(f.detail + used, sizeof f.detail - used, "%s%s",
-                                 shown ? ", before " : "", name);
+    int64_t id = first;
+    int wait;
+    do
+        id = order_stuck(&c->order, id, &wait);
+    while (id > first || (id < first && (first = id, 1)));
+    f.op = id = first;
+    do {
+        int64_t next = order_stuck(&c->order, id, &wait);
+        const struct op *op = &c->plan->ops[id];
+        if (wait != NONE && next >= id && same_lane(c->plan, id, next))
+            return;
+        int n = wait == NONE ? snprintf(text + used, sizeof text - used, "%s%s follows %s on lane "
+                                        "%d.%s", used ? ", " : "", op_name(c->plan, id, name),
+                                        op_name(c->plan, next, other), op->rank,
+                                        lane_name(op->lane))
+                             : snprintf(text + used, sizeof text - used, "%s%s waits for %s",
+                                        used ? ", " : "", op_name(c->plan, id, name),
+                                        op_name(c->plan, next, other));
+        if (used + (size_t)n + 5 > sizeof text) {
+            snprintf(text + used, sizeof text - used, ", ..");
+            used = sizeof text;
+        } else {
+            used += (size_t)n;
+        }
+        id = next;
+    } while (id != first && used < sizeof text);
+    struct finding *kept = report(c->proof, f);
+    if (kept)
+        memcpy(kept->detail, text, sizeof text);
+}
+
+/* Followed back from each op that never runs, order_stuck() leads into a circle: each is told
+ * once. */
+static enum status check_circles(struct check *c, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t *walk = NULL; /* [n_ops]: the walk that came by first, by its first op; NONE = none */
+    int wait;
+    TRY(allocate((void **)&walk, c->plan->n_ops, sizeof *walk, "the proof", err));
+    for (int64_t id = 0; id < c->plan->n_ops; id++)
+        walk[id] = NONE;
+    for (int64_t id = 0; id < c->plan->n_ops; id++) {
+        int64_t at = id;
+        if (order_runs(&c->order, id))
+            continue;
+        for (; walk[at] == NONE; at = order_stuck(&c->order, at, &wait))
+            walk[at] = id;
+        if (walk[at] == id)
+            report_circle(c, at);
     }
-    if (shown < n + 1)
-        snprintf(f.detail + used, sizeof f.detail - used, ", ..");
-    report(c->proof, f);
+out:
+    free(walk);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static enum status prove(struct check *c, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct plan *plan = c->plan;
+    TRY(order_open(&c->order, plan, err));
+    if (c->order.n_sequence < plan->n_ops) {
+        check_later(c);
+        TRY(check_circles(c, err));
+    }
+    TRY(contents_init(&c->contents, plan, err));
+    for (;;) {
+        int64_t id;
+        TRY(order_next(&c->order, &id, err));
+        if (id == NONE)
+            break;
+        TRY(visit(c, id, err));
+    }
+    if (c->order.n_sequence < plan->n_ops || plan->count == 0)
+        goto out; /* what is there when it stops is not the end */
+    int shift = goal_shift(&c->contents, plan->iterations - 1);
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        check_goal(c, (struct span){rank, MEMORY_DATA, 0, plan->count}, NONE,
+                   plan->iterations - 1, shift);
+out:
+    return status;
 }
 
 enum status check_plan(const struct plan *plan, struct proof *proof, struct error *err)
@@ -250,24 +432,12 @@ enum status check_plan(const struct plan *plan, struct proof *proof, struct erro
     enum status status = STATUS_OK;
     struct check c = {.plan = plan, .proof = proof};
     memset(proof, 0, sizeof *proof);
-    TRY(allocate((void **)&proof->findings, PROOF_MAX_FINDINGS, sizeof *proof->findings,
-                 "the proof", err));
+    TRY(allocate((void **)&proof->findings, N_FINDING_KINDS * PROOF_MAX_FINDINGS,
+                 sizeof *proof->findings, "the proof", err));
     check_spans(plan, proof);
-    if (proof->n_findings > 0)
-        goto out;
-    TRY(order_open(&c.order, plan, err));
-    TRY(contents_init(&c.contents, plan, err));
-    for (;;) {
-        int64_t id;
-        TRY(order_next(&c.order, &id, err));
-        if (id == NONE)
-            break;
-        TRY(visit(&c, id, err));
-    }
-    check_circle(&c);
-    for (int rank = 0; rank < plan->n_ranks && plan->count > 0; rank++)
-        check_sum(&c, (struct span){rank, MEMORY_DATA, 0, plan->count}, NONE,
-                  plan->iterations - 1);
+    if (proof->counts[FINDING_SPAN] + proof->counts[FINDING_LANE] == 0)
+        TRY(prove(&c, err));
+    close_ranks(proof);
 out:
     order_close(&c.order);
     contents_free(&c.contents);
@@ -286,7 +456,7 @@ void proof_free(struct proof *proof)
 int64_t proof_total(const struct proof *proof)
 {
     int64_t total = 0;
-    for (int kind = 0; kind < N_FINDING_KINDS; kind++)
+    for (int kind = 0; kind < N_FAULT_KINDS; kind++)
         total += proof->counts[kind];
     return total;
 }
@@ -299,87 +469,6 @@ int64_t proof_hazards(const struct proof *proof)
 
 int proof_can_run(const struct proof *proof)
 {
-    return proof->counts[FINDING_SPAN] == 0 && proof->counts[FINDING_CIRCLE] == 0;
-}
-
-const char *finding_text(const struct plan *plan, const struct finding *f, char *buffer,
-                         size_t size)
-{
-    char op_buffer[OP_NAME_SIZE], other_buffer[OP_NAME_SIZE], where[80];
-    int hazard = f->kind >= FINDING_READ_AFTER_WRITE && f->kind <= FINDING_WRITE_AFTER_WRITE;
-    const char *op = f->op == NONE ? "" : op_name(plan, f->op, op_buffer);
-    const char *other = hazard ? op_name(plan, f->other, other_buffer) : "";
-    const struct span *w = &f->where;
-    snprintf(where, sizeof where, "%d.%s[%" PRId64 ":%" PRId64 "]", w->rank, memory_name(w->memory),
-             w->first, w->first + w->count);
-    const char *reason = f->kind == FINDING_WRITE_AFTER_READ ? "drained"
-                         : hazard && plan->ops[f->other].kind == OP_COPY ? "arrived" : "ready";
-    switch (f->kind) {
-    case FINDING_SPAN:
-        snprintf(buffer, size, "cannot run: %s touches %s, %s", op, where, f->detail);
-        break;
-    case FINDING_CIRCLE:
-        snprintf(buffer, size, "can never finish: %s", f->detail);
-        break;
-    case FINDING_READ_AFTER_WRITE:
-        snprintf(buffer, size,
-                 "hazard, read after write: %s reads %s, which %s may not have written yet; "
-                 "%s should wait for %s: %s", op, where, other, op, other, reason);
-        break;
-    case FINDING_WRITE_AFTER_READ:
-        snprintf(buffer, size,
-                 "hazard, write after read: %s overwrites %s, which %s may still be reading; "
-                 "%s should wait for %s: %s", op, where, other, op, other, reason);
-        break;
-    case FINDING_WRITE_AFTER_WRITE:
-        snprintf(buffer, size,
-                 "hazard, write after write: %s and %s both write %s, and nothing says which "
-                 "comes last; %s should wait for %s: %s", op, other, where, op, other, reason);
-        break;
-    case FINDING_SCALE:
-        snprintf(buffer, size,
-                 "scaled too early: %s divides %s, which holds %s and not yet the sum "
-                 "of all %d ranks",
-                 op, where, f->detail, plan->n_ranks);
-        break;
-    default:
-        snprintf(
-            buffer, size, "wrong sum: %s %s holds %s; wanted each of the %d ranks exactly once",
-            f->op == NONE ? "at the end" : "when overwritten,", where, f->detail, plan->n_ranks);
-    }
-    return buffer;
-}
-
-const char *proof_line(const struct plan *plan, const struct proof *proof, char *buffer,
-                       size_t size)
-{
-    int64_t total = proof_total(proof);
-    int n = snprintf(buffer, size, "%" PRId64 " ops, %" PRId64 " waits: ", plan->n_ops,
-                     plan->n_waits);
-    size_t used = n > 0 && (size_t)n < size ? (size_t)n : 0;
-    if (total == 0) {
-        n = snprintf(buffer + used, size - used,
-                     "no hazard; at the end every element holds each rank exactly once");
-    } else {
-        int64_t hazards = proof_hazards(proof), sums = proof->counts[FINDING_SUM];
-        char parts[3][40] = {"", "", ""};
-        if (hazards)
-            snprintf(parts[0], sizeof parts[0], ", %" PRId64 " hazard%s", hazards,
-                     hazards == 1 ? "" : "s");
-        if (sums)
-            snprintf(parts[1], sizeof parts[1], ", %" PRId64 " wrong sum%s", sums,
-                     sums == 1 ? "" : "s");
-        if (total > hazards + sums)
-            snprintf(parts[2], sizeof parts[2], ", %" PRId64 " other", total - hazards - sums);
-        const char *first = parts[0][0] ? parts[0] : parts[1][0] ? parts[1] : parts[2];
-        n = snprintf(buffer + used, size - used, "REFUTED:%s%s%s", first + 1,
-                     first == parts[0] ? parts[1] : "", first != parts[2] ? parts[2] : "");
-    }
-    used += n > 0 ? (size_t)n : 0;
-    if (used < size && proof->n_redundant)
-        used += (size_t)snprintf(buffer + used, size - used, "; %" PRId64 " redundant wait%s",
-                                 proof->n_redundant, proof->n_redundant == 1 ? "" : "s");
-    if (used < size && proof->n_serial)
-        snprintf(buffer + used, size - used, "; %" PRId64 " serial", proof->n_serial);
-    return buffer;
+    return proof->counts[FINDING_SPAN] + proof->counts[FINDING_LANE] +
+               proof->counts[FINDING_LATER] + proof->counts[FINDING_CIRCLE] == 0;
 }

@@ -1,8 +1,13 @@
 /* contents.c - hash-consed sums over stretches of elements. */
 #include "ring/contents.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ring/order.h"
+
+#define MOST_BYTES (1ll << 30) /* of terms, and of stretches */
 
 /* ---- terms: which ranks a node holds ---- */
 
@@ -108,6 +113,11 @@ static enum status add_terms(struct contents *c, struct node *n, struct error *e
     const struct node *r = n->kind == NODE_SUM ? &c->nodes[n->right] : NULL;
     /* merging cuts each run at most once per run of the other side */
     int64_t most = l ? 2 * ((int64_t)l->n_terms + (r ? r->n_terms : 0)) + 1 : 1;
+    c->work += 32 * most;
+    if (c->n_terms + most > MOST_BYTES / (int64_t)sizeof *c->terms)
+        return fail(err, STATUS_MACHINE,
+                    "too much to prove: the plan makes sums of too many different contributions, "
+                    "more than %lld MiB of them", MOST_BYTES >> 20);
     enum status status = make_room((void **)&c->terms, c->n_terms + most, &c->terms_capacity,
                                    sizeof *c->terms, "the proof", err);
     if (status != STATUS_OK)
@@ -233,7 +243,14 @@ enum status contents_apply(struct contents *c, const struct op *op, struct error
             length = rest < length ? rest : length;
         }
         int64_t begin, end;
-        TRY(extents_cut(dst, op->dst.first + done, length, &begin, &end, err));
+        int64_t before = dst->n;
+        TRY(extents_cut(dst, op->dst.first + done, length, &begin, &end, &c->work, err));
+        c->n_extents += dst->n - before;
+        c->work += 16 * (end - begin);
+        if (c->n_extents > MOST_BYTES / (int64_t)sizeof *dst->items || c->work > ORDER_MAX_WORK)
+            TRY(fail(err, STATUS_MACHINE,
+                     "too much to prove: the plan cuts the ranks' memories in too many pieces "
+                     "(%" PRId64 " so far)", c->n_extents));
         for (int64_t i = begin; i < end; i++) {
             struct extent now;
             TRY(result(c, op, dst->items[i], from, &now, err));
@@ -254,6 +271,17 @@ int contents_is_sum(const struct contents *c, const struct extent *extent, int i
     const struct term *t = &c->terms[c->nodes[extent->node].first_term];
     return t->rank == 0 && t->n_ranks == c->plan->n_ranks && t->times == 1 && t->apart == 0 &&
            t->scales == scales && t->iteration == iteration;
+}
+
+int contents_rank(const struct contents *c, const struct extent *extent)
+{
+    const struct node *node = extent->node == NONE ? NULL : &c->nodes[extent->node];
+    return node && node->kind == NODE_LEAF && extent->shift == 0 ? node->left : NONE;
+}
+
+int contents_is_rank(const struct contents *c, const struct extent *extent, int iteration, int rank)
+{
+    return contents_rank(c, extent) == rank && c->nodes[extent->node].right == iteration;
 }
 
 int contents_complete(const struct contents *c, const struct extent *extent, int iteration)

@@ -46,6 +46,8 @@ struct contents {
     int64_t n_terms, terms_capacity;
     int32_t *table;           /* hash -> first node, or NONE */
     int64_t table_size;       /* a power of two */
+    int64_t n_extents;        /* of all memories, about */
+    int64_t work;             /* so far, in the unit of order.h */
 };
 
 /* Before the first op: every rank's data holds its own contribution of iteration 0, every inbox
@@ -53,7 +55,8 @@ struct contents {
 enum status contents_init(struct contents *contents, const struct plan *plan, struct error *err);
 void contents_free(struct contents *contents); /* also of a zeroed one */
 
-/* Carries out one op. Its spans lie inside their memories and do not overlap each other. */
+/* Carries out one op. Its spans lie inside their memories and do not overlap each other.
+ * STATUS_MACHINE: no memory, or a plan that makes too many different sums or stretches. */
 enum status contents_apply(struct contents *contents, const struct op *op, struct error *err);
 
 static inline struct extents *contents_memory(const struct contents *contents, int rank,
@@ -68,6 +71,12 @@ static inline struct extents *contents_memory(const struct contents *contents, i
 int contents_complete(const struct contents *contents, const struct extent *extent, int iteration);
 int contents_is_sum(const struct contents *contents, const struct extent *extent, int iteration,
                     int scales);
+
+/* The one rank whose data, unscaled and in its place, this stretch holds, or NONE; and whether that
+ * is `rank`, with the data of `iteration`. */
+int contents_rank(const struct contents *contents, const struct extent *extent);
+int contents_is_rank(const struct contents *contents, const struct extent *extent, int iteration,
+                     int rank);
 
 /* The ranks a node holds, as in "0", "0+1", "0..3", "0+2+2", "(0..3)x2"; "-" for NONE. Scalings are
  * not shown. Returns buffer; cut short by "..", where it is too small. */

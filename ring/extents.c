@@ -30,9 +30,18 @@ int64_t extents_length(const struct extents *memory, int64_t i)
            memory->items[i].first;
 }
 
-int64_t extents_find(const struct extents *memory, int64_t element)
+static int holds(const struct extents *memory, int64_t i, int64_t element)
+{
+    return i < memory->n && memory->items[i].first <= element &&
+           (i + 1 == memory->n || element < memory->items[i + 1].first);
+}
+
+int64_t extents_find(struct extents *memory, int64_t element)
 {
     int64_t low = 0, high = memory->n; /* items[low].first <= element < items[high].first */
+    for (int64_t i = memory->near; i < memory->near + 2; i++)
+        if (holds(memory, i, element))
+            return memory->near = i;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         if (memory->items[middle].first <= element)
@@ -40,14 +49,15 @@ int64_t extents_find(const struct extents *memory, int64_t element)
         else
             high = middle;
     }
-    return low;
+    return memory->near = low;
 }
 
 /* Makes `element` the first of a stretch; *index gets that stretch. */
-static enum status cut_at(struct extents *memory, int64_t element, int64_t *index,
+static enum status cut_at(struct extents *memory, int64_t element, int64_t *index, int64_t *work,
                           struct error *err)
 {
     int64_t i = extents_find(memory, element);
+    *work += 32;
     if (memory->items[i].first != element) {
         enum status status = make_room((void **)&memory->items, memory->n + 1, &memory->capacity,
                                        sizeof *memory->items, "the proof", err);
@@ -56,23 +66,25 @@ static enum status cut_at(struct extents *memory, int64_t element, int64_t *inde
         i++;
         memmove(memory->items + i + 1, memory->items + i,
                 (size_t)(memory->n - i) * sizeof *memory->items);
+        *work += 8 * (memory->n - i);
         memory->n++;
         memory->items[i] = memory->items[i - 1];
         memory->items[i].first = element;
     }
-    *index = i;
+    *index = memory->near = i;
     return STATUS_OK;
 }
 
 enum status extents_cut(struct extents *memory, int64_t first, int64_t count, int64_t *from,
-                        int64_t *to, struct error *err)
+                        int64_t *to, int64_t *work, struct error *err)
 {
     enum status status = STATUS_OK;
-    TRY(cut_at(memory, first, from, err));
+    TRY(cut_at(memory, first, from, work, err));
     if (first + count == memory->count)
         *to = memory->n;
     else
-        TRY(cut_at(memory, first + count, to, err));
+        TRY(cut_at(memory, first + count, to, work, err));
+    memory->near = *from;
 out:
     return status;
 }

@@ -23,6 +23,7 @@ struct extent {
 struct extents {
     struct extent *items; /* owned */
     int64_t n, capacity, count;
+    int64_t near;         /* where the last search ended: the next one often looks there */
 };
 
 /* One stretch that is all of the memory, like `all` but for its place. count may be 0. */
@@ -31,14 +32,15 @@ enum status extents_init(struct extents *memory, int64_t count, struct extent al
 void extents_free(struct extents *memory);
 
 /* Cuts so that [first, first + count) is whole stretches, items[*from] .. items[*to - 1]. The span
- * lies inside the memory and count > 0. Earlier indices into this memory go stale. */
+ * lies inside the memory and count > 0. Earlier indices into this memory go stale. *work grows by
+ * what that cost (in the unit of order.h). */
 enum status extents_cut(struct extents *memory, int64_t first, int64_t count, int64_t *from,
-                        int64_t *to, struct error *err);
+                        int64_t *to, int64_t *work, struct error *err);
 
 /* Elements in items[i]. */
 int64_t extents_length(const struct extents *memory, int64_t i);
 
 /* The stretch that holds this element. */
-int64_t extents_find(const struct extents *memory, int64_t element);
+int64_t extents_find(struct extents *memory, int64_t element);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "ring/order.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ static enum status number_lanes(struct order *o, struct error *err)
         o->in_lane[id] = last[stream] == NONE ? 1 : o->in_lane[last[stream]] + 1;
         if (last[stream] != NONE)
             o->users[last[stream]]++;
+        o->wide = o->wide || o->in_lane[id] > INT16_MAX;
         last[stream] = id;
         for (int i = 0; i < plan->ops[id].n_waits; i++)
             o->users[waits_of(o, id)[i].op]++;
@@ -85,11 +87,62 @@ out:
     return status;
 }
 
+/* ---- clocks ---- */
+
+static int64_t place(const struct order *o, const void *clock, int lane)
+{
+    return o->wide ? ((const int32_t *)clock)[lane] : ((const int16_t *)clock)[lane];
+}
+
+static void set_place(const struct order *o, void *clock, int lane, int64_t to)
+{
+    if (o->wide)
+        ((int32_t *)clock)[lane] = (int32_t)to;
+    else
+        ((int16_t *)clock)[lane] = (int16_t)to;
+}
+
+#define MERGE(type, now, a, b, n)                         \
+    for (int i = 0; i < (n); i++)                         \
+        ((type *)(now))[i] = ((const type *)(a))[i] > ((const type *)(b))[i] \
+                                 ? ((const type *)(a))[i] \
+                                 : ((const type *)(b))[i]
+
+static void merge(struct order *o, void *now, const void *a, const void *b)
+{
+    o->work += o->n_lanes;
+    if (o->wide)
+        MERGE(int32_t, now, a, b, o->n_lanes);
+    else
+        MERGE(int16_t, now, a, b, o->n_lanes);
+}
+
+static size_t clock_bytes(const struct order *o)
+{
+    return (size_t)o->n_lanes * (o->wide ? sizeof(int32_t) : sizeof(int16_t));
+}
+
+static enum status make_clock(struct order *o, void **out, struct error *err)
+{
+    if (o->n_spare > 0) {
+        *out = o->spare[--o->n_spare];
+        return STATUS_OK;
+    }
+    if (++o->n_made * (int64_t)clock_bytes(o) > ORDER_MAX_BYTES)
+        return fail(err, STATUS_MACHINE,
+                    "too much to prove: %" PRId64 " ops on %d lanes are waited for much later; "
+                    "their clocks would take more than %lld MiB",
+                    o->n_made, o->n_lanes, ORDER_MAX_BYTES >> 20);
+    return allocate(out, (long long)clock_bytes(o), 1, "the proof's clocks", err);
+}
+
+/* ---- the walk ---- */
+
 enum status order_open(struct order *o, const struct plan *plan, struct error *err)
 {
     enum status status = STATUS_OK;
     int64_t n = plan->n_ops;
-    int forward = 1;
+    int forward = 1, most_waits = 0;
     *o = (struct order){.plan = plan, .id = NONE, .n_sequence = n};
     TRY(allocate((void **)&o->lane_index, plan->n_ranks * N_LANES, sizeof *o->lane_index, "lanes",
                  err));
@@ -99,10 +152,16 @@ enum status order_open(struct order *o, const struct plan *plan, struct error *e
     TRY(allocate((void **)&o->clocks, n, sizeof *o->clocks, "the order of ops", err));
     TRY(number_lanes(o, err));
     TRY(allocate((void **)&o->spare, n, sizeof *o->spare, "the order of ops", err));
-    TRY(allocate((void **)&o->zero, o->n_lanes, sizeof *o->zero, "the order of ops", err));
-    for (int64_t id = 0; id < n && forward; id++)
-        for (int i = 0; i < plan->ops[id].n_waits; i++)
-            forward = forward && waits_of(o, id)[i].op < id;
+    TRY(allocate((void **)&o->kept_of, o->n_lanes, sizeof *o->kept_of, "the order of ops", err));
+    TRY(allocate(&o->zero, (long long)clock_bytes(o), 1, "the order of ops", err));
+    for (int lane = 0; lane < o->n_lanes; lane++)
+        o->kept_of[lane] = NONE;
+    for (int64_t id = 0; id < n; id++) {
+        most_waits = plan->ops[id].n_waits > most_waits ? plan->ops[id].n_waits : most_waits;
+        for (int i = 0; i < plan->ops[id].n_waits && forward; i++)
+            forward = waits_of(o, id)[i].op < id;
+    }
+    TRY(allocate((void **)&o->kept, most_waits, sizeof *o->kept, "the order of ops", err));
     if (!forward) {
         o->n_sequence = 0;
         TRY(sort(o, err));
@@ -119,6 +178,8 @@ void order_close(struct order *o)
         free(o->spare[i]);
     free(o->now);
     free(o->zero);
+    free(o->kept);
+    free(o->kept_of);
     free(o->spare);
     free(o->clocks);
     free(o->users);
@@ -144,7 +205,7 @@ static void leave(struct order *o)
     int64_t id = o->id;
     if (id == NONE)
         return;
-    o->now[lane_of(o, id)] = (int32_t)o->in_lane[id];
+    set_place(o, o->now, lane_of(o, id), o->in_lane[id]);
     if (o->users[id] > 0)
         o->clocks[id] = o->now;
     else
@@ -154,13 +215,29 @@ static void leave(struct order *o)
         release(o, o->before[id]);
     for (int i = 0; i < o->plan->ops[id].n_waits; i++)
         release(o, waits_of(o, id)[i].op);
+    for (int i = 0; i < o->n_kept; i++)
+        o->kept_of[lane_of(o, waits_of(o, id)[o->kept[i]].op)] = NONE;
     o->id = NONE;
 }
 
-static void merge(int32_t *now, const int32_t *a, const int32_t *b, int n)
+/* Of the waits for ops of one lane the one for the last op (the first such wait) implies the
+ * others. */
+static void keep_latest(struct order *o)
 {
-    for (int i = 0; i < n; i++)
-        now[i] = a[i] > b[i] ? a[i] : b[i];
+    const struct wait *waits = waits_of(o, o->id);
+    o->n_kept = 0;
+    for (int i = 0; i < o->plan->ops[o->id].n_waits; i++) {
+        int32_t *kept = &o->kept_of[lane_of(o, waits[i].op)];
+        if (*kept == NONE)
+            o->n_kept++;
+        if (*kept == NONE || o->in_lane[waits[i].op] > o->in_lane[waits[*kept].op])
+            *kept = i;
+    }
+    o->n_kept = 0;
+    for (int i = 0; i < o->plan->ops[o->id].n_waits; i++)
+        if (o->kept_of[lane_of(o, waits[i].op)] == i)
+            o->kept[o->n_kept++] = i;
+    o->work += 8 * (int64_t)o->plan->ops[o->id].n_waits;
 }
 
 enum status order_next(struct order *o, int64_t *id, struct error *err)
@@ -170,71 +247,58 @@ enum status order_next(struct order *o, int64_t *id, struct error *err)
     *id = NONE;
     if (o->at == o->n_sequence)
         return STATUS_OK;
-    if (o->n_spare > 0)
-        o->now = o->spare[--o->n_spare];
-    else
-        TRY(allocate((void **)&o->now, o->n_lanes, sizeof *o->now, "the proof's clocks", err));
-
+    if (o->work > ORDER_MAX_WORK)
+        return fail(err, STATUS_MACHINE,
+                    "too much to prove: %" PRId64 " of %" PRId64 " ops took all the work that a "
+                    "plan may take; fewer ranks, lanes or waits are wanted",
+                    o->at, o->plan->n_ops);
+    TRY(make_clock(o, &o->now, err));
     *id = o->id = order_at(o, o->at++);
+    keep_latest(o);
     const struct wait *waits = waits_of(o, o->id);
-    const int32_t *first = o->before[o->id] == NONE ? o->zero : o->clocks[o->before[o->id]];
-    int n_waits = o->plan->ops[o->id].n_waits;
-    merge(o->now, first, n_waits > 0 ? o->clocks[waits[0].op] : first, o->n_lanes);
-    for (int i = 1; i < n_waits; i++)
-        merge(o->now, o->now, o->clocks[waits[i].op], o->n_lanes);
+    const void *first = o->before[o->id] == NONE ? o->zero : o->clocks[o->before[o->id]];
+    merge(o, o->now, first, o->n_kept > 0 ? o->clocks[waits[o->kept[0]].op] : first);
+    for (int i = 1; i < o->n_kept; i++)
+        merge(o, o->now, o->now, o->clocks[waits[o->kept[i]].op]);
 out:
     return status;
 }
 
 int order_has(const struct order *o, int64_t a)
 {
-    return o->now[lane_of(o, a)] >= o->in_lane[a];
+    return place(o, o->now, lane_of(o, a)) >= o->in_lane[a];
 }
 
-int order_implied(const struct order *o, int i)
+void order_assume(struct order *o, int64_t a)
+{
+    if (!order_has(o, a))
+        set_place(o, o->now, lane_of(o, a), o->in_lane[a]);
+}
+
+int64_t order_implied(struct order *o, int i)
 {
     const struct wait *waits = waits_of(o, o->id);
-    int lane = lane_of(o, waits[i].op);
-    int64_t place = o->in_lane[waits[i].op];
-    if (o->before[o->id] != NONE && o->clocks[o->before[o->id]][lane] >= place)
-        return 1;
-    for (int j = 0; j < o->plan->ops[o->id].n_waits; j++)
-        if (j != i && (waits[j].op != waits[i].op || j < i) &&
-            o->clocks[waits[j].op][lane] >= place)
-            return 1;
-    return 0;
+    int64_t op = waits[i].op, before = o->before[o->id];
+    int lane = lane_of(o, op), latest = o->kept_of[lane];
+    if (before != NONE && place(o, o->clocks[before], lane) >= o->in_lane[op])
+        return before;
+    if (latest != i)
+        return waits[latest].op;
+    o->work += 8 * o->n_kept;
+    for (int j = 0; j < o->n_kept; j++)
+        if (o->kept[j] != i &&
+            place(o, o->clocks[waits[o->kept[j]].op], lane) >= o->in_lane[op])
+            return waits[o->kept[j]].op;
+    return NONE;
 }
 
-/* A stuck op that a stuck op comes right after: the one before it in its lane, or one waited for */
-static int64_t stuck_before(const struct order *o, int64_t id)
+int64_t order_stuck(const struct order *o, int64_t id, int *wait)
 {
-    int64_t previous = o->before[id];
-    for (int i = 0; (previous == NONE || o->runs[previous]) && i < o->plan->ops[id].n_waits; i++)
-        previous = waits_of(o, id)[i].op;
-    return previous;
-}
-
-int order_stuck(const struct order *o, int64_t *circle, int max)
-{
-    if (!o->runs || o->n_sequence == o->plan->n_ops)
-        return 0;
-    int64_t id = 0, n = o->plan->n_ops, length = 0;
-    while (o->runs[id])
-        id++;
-    for (int64_t back = 0; back < n; back++) /* so many steps back end inside a circle */
-        id = stuck_before(o, id);
-    int64_t first = id, at = id;
-    do { /* once around, for its length and the op that is listed first */
-        at = stuck_before(o, at);
-        first = at < first ? at : first;
-        length++;
-    } while (at != id);
-    at = first;
-    for (int64_t i = length - 1; i >= 0; i--) { /* backwards, so that it reads forwards */
-        at = stuck_before(o, at);
-        if (i < max)
-            circle[i] = at;
-    }
-    /* the last step back from `first` arrives there again: circle[0] is first */
-    return length < max ? (int)length : max;
+    *wait = NONE;
+    if (o->before[id] != NONE && !order_runs(o, o->before[id]))
+        return o->before[id];
+    do
+        ++*wait;
+    while (order_runs(o, waits_of(o, id)[*wait].op));
+    return waits_of(o, id)[*wait].op;
 }

@@ -5,12 +5,17 @@
  * Mattern, "Virtual time and global states of distributed systems", 1989). Clocks are dropped as
  * soon as the last op that needs them has passed, so 1024 ranks (millions of ops) fit in memory.
  *
- * Cost: ops x lanes in use, in time; a few steps' worth of clocks in memory.
+ * Cost: ops x lanes in use, in time; a few steps' worth of clocks in memory. Both are bounded, for
+ * the sake of plans that were written to hurt: beyond ORDER_MAX_WORK or ORDER_MAX_BYTES the walk
+ * gives up, STATUS_MACHINE. A ring of 1024 ranks takes 4 % of the first and 5 % of the second.
  */
 #ifndef RING_ORDER_H
 #define RING_ORDER_H
 
 #include "ring/plan.h"
+
+#define ORDER_MAX_WORK 60000000000 /* places of clocks compared, at 8 for one of other work */
+#define ORDER_MAX_BYTES (1ll << 30)
 
 struct order {
     const struct plan *plan;
@@ -23,12 +28,17 @@ struct order {
     int64_t *in_lane;    /* [n_ops]: the op's place in its lane, from 1 */
     int64_t *before;     /* [n_ops]: the op before it in its lane, or NONE */
     int32_t *users;      /* [n_ops]: ops to come that need its clock */
-    int32_t **clocks;    /* [n_ops]: NULL when not yet there, or no longer needed */
-    int32_t *now;        /* clock of the op being visited, without the op itself */
-    int32_t *zero;       /* clock of an op that comes after nothing */
+    int wide;            /* places in clocks are int32_t; else, where lanes are short, int16_t */
+    void **clocks;       /* [n_ops]: NULL when not yet there, or no longer needed */
+    void *now;           /* clock of the op being visited, without the op itself */
+    void *zero;          /* clock of an op that comes after nothing */
     int64_t id;          /* the op being visited */
-    int32_t **spare;     /* clocks to use again */
-    int64_t n_spare;
+    int32_t *kept;       /* [n_kept]: its waits, by number, that name the last op of their lane */
+    int n_kept;
+    int32_t *kept_of;    /* [n_lanes]: that wait of a lane, or NONE */
+    void **spare;        /* clocks to use again */
+    int64_t n_spare, n_made;
+    int64_t work;        /* so far; a caller may add its own */
 };
 
 /* Every op's wait must name an op of the plan. STATUS_MACHINE: no memory. */
@@ -36,7 +46,7 @@ enum status order_open(struct order *order, const struct plan *plan, struct erro
 void order_close(struct order *order); /* also of a zeroed one */
 
 /* Visits the next op; *id = NONE at the end. If fewer than n_ops ops were visited, the others can
- * never run: order_stuck() finds a circle among them. STATUS_MACHINE: no memory. */
+ * never run. STATUS_MACHINE: no memory, or too much work. */
 enum status order_next(struct order *order, int64_t *id, struct error *err);
 
 /* The op at a position of the sequence. */
@@ -48,12 +58,21 @@ static inline int64_t order_at(const struct order *order, int64_t position)
 /* Must op `a` have ended before the op being visited begins? */
 int order_has(const struct order *order, int64_t a);
 
-/* Is the i-th wait of the op being visited implied by its lane and its other waits? Of two equal
- * waits the later one is. */
-int order_implied(const struct order *order, int i);
+/* From here on `a` counts as having ended before the op being visited. */
+void order_assume(struct order *order, int64_t a);
 
-/* A circle of ops each of which must end before the next can begin, and the last before the first;
- * fills at most `max` of them and returns how many; 0 where every op can run. */
-int order_stuck(const struct order *order, int64_t *circle, int max);
+/* The op that makes the i-th wait of the op being visited needless, because it comes no earlier
+ * than the op waited for: the op before it in its lane or another one that it waits for (of two
+ * equal waits the later is needless). NONE: the wait is needed. */
+int64_t order_implied(struct order *order, int i);
+
+/* Ops that can never run wait, each of them, for an op that cannot run either: order_stuck() is
+ * that op, the one before it in its lane or one that it waits for (*wait: which of its waits, or
+ * NONE for the lane). Followed from any of them this leads into a circle. */
+static inline int order_runs(const struct order *order, int64_t id)
+{
+    return !order->runs || order->runs[id];
+}
+int64_t order_stuck(const struct order *order, int64_t id, int *wait);
 
 #endif

@@ -42,8 +42,8 @@ struct misfit { /* the first bad element, by position and then rank */
 };
 
 struct verdict {
-    int64_t n_checked;          /* elements of all ranks */
-    int64_t n_different;        /* elements whose bits differ from rank 0's */
+    int64_t n_checked;          /* elements, of all ranks, that the goal wants */
+    int64_t n_different;        /* elements whose bits differ from rank 0's, where they must not */
     int64_t n_wrong;            /* elements that differ from the reference */
     struct misfit different;    /* valid where n_different > 0; want = rank 0's */
     struct misfit wrong;        /* valid where n_wrong > 0 */

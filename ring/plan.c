@@ -28,9 +28,8 @@ enum status plan_init(struct plan *plan, int n_ranks, int64_t count, enum dtype 
 
 void plan_free(struct plan *plan)
 {
-    for (int64_t i = 0; plan->names && i < plan->n_ops; i++)
-        free(plan->names[i]);
     free(plan->names);
+    free(plan->names_text);
     free(plan->ops);
     free(plan->waits);
     memset(plan, 0, sizeof *plan);
@@ -78,7 +77,7 @@ enum status plan_drop_implied(struct plan *plan, struct error *err)
         const struct op *op = &plan->ops[id];
         ranges[id].first = kept;
         for (int i = 0; i < op->n_waits; i++)
-            if (!order_implied(&order, i))
+            if (order_implied(&order, i) == NONE)
                 waits[kept++] = plan->waits[op->first_wait + i];
         ranges[id].n = (int)(kept - ranges[id].first);
     }

@@ -63,11 +63,22 @@ struct op {
     struct span dst;
 };
 
+enum goal { /* what the plan is for; goal.h says what each demands */
+    GOAL_ALLREDUCE,
+    GOAL_REDUCE_SCATTER,
+    GOAL_ALL_GATHER,
+    GOAL_BROADCAST, /* of plan.root's data */
+    GOAL_REDUCE,    /* at plan.root */
+    N_GOALS
+};
+
 struct plan {
     int n_ranks;
     int64_t count;  /* elements of each rank's data */
     enum dtype dtype;
     enum redop redop;
+    enum goal goal;
+    int root;       /* of goals that name a rank; else 0 */
     int iterations; /* all-reduces of fresh data, one after the other */
     int pieces;     /* per segment */
     int slots;      /* per inbox */
@@ -77,7 +88,8 @@ struct plan {
     int64_t n_ops, ops_capacity;
     struct wait *waits;
     int64_t n_waits, waits_capacity;
-    char **names;   /* owned, [n_ops]: the names of a plan that was read; NULL: see op_name() */
+    const char **names; /* owned, [n_ops]: names that were read; NULL: they are as op_name() says */
+    char *names_text;   /* owned: what they point into */
 };
 
 /* An empty plan of this shape. Refuses (STATUS_USAGE) n_ranks outside 1 .. PLAN_MAX_RANKS, a

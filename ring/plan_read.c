@@ -1,80 +1,91 @@
 /* plan_read.c - reading a plan's text: one pass over words; then the waits find the ops they name
- * in a sorted list, since they may point ahead. */
+ * in a hash table, since they may point ahead.
+ *
+ * Lines and columns are counted only where there is something to complain about.
+ */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ring/goal.h"
 #include "ring/plan_text.h"
 
 struct word {
     const char *text;
-    int length, line, column;
-};
-
-struct pending { /* a wait whose op may come on a later line */
-    struct word name;
-    int64_t at; /* in plan.waits */
+    int length;
 };
 
 struct reader {
     struct plan *plan;
-    const char *source, *at, *end, *line_start;
-    int line;
-    struct word word; /* the one being looked at; length 0 = end of line, or of text */
-    struct pending *pending;
-    int64_t n_pending, pending_capacity;
-    int64_t names_capacity, words_capacity;
-    struct word *words;    /* [n_ops]: the names where they stand */
+    const char *source, *text, *at, *end;
+    int line_begun;        /* a line is being read: what is left of it precedes the next */
+    struct word word;      /* the one being looked at; length 0 = end of line, or of text */
+    struct word *names;    /* [n_ops]: of the ops, where they stand */
+    struct word *awaited;  /* [n_waits]: the names that waits name */
+    int64_t names_capacity, awaited_capacity;
     unsigned settings;     /* bit i: settings[i] was given */
     struct error *err;
 };
 
-static enum status complain(struct reader *r, struct word w, const char *wanted)
+static enum status complain(const struct reader *r, struct word w, const char *wanted)
 {
-    int n = w.length < 40 ? w.length : 40;
+    int n = w.length < 40 ? w.length : 40, line = 1;
     char found[48] = "the end of the line";
+    const char *begin = r->text, *newline;
+    while ((newline = memchr(begin, '\n', (size_t)(w.text - begin))) != NULL) {
+        begin = newline + 1;
+        line++;
+    }
     if (n > 0) {
         snprintf(found, sizeof found, "'%.*s'", n, w.text);
         for (char *c = found; *c; c++)
             if (!isprint((unsigned char)*c))
                 *c = '?';
     }
-    return fail(r->err, STATUS_USAGE, "%s:%d:%d: found %s, expected %s", r->source, w.line,
-                w.column, found, wanted);
+    return fail(r->err, STATUS_USAGE, "%s:%d:%lld: found %s, expected %s", r->source, line,
+                (long long)(w.text - begin) + 1, found, wanted);
 }
+
+static int is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* Words are cut at blanks; "NAME:" keeps its colon. Stays at the end of the line until next_line */
 static void next_word(struct reader *r)
 {
-    while (r->at < r->end && *r->at != '\n' && isspace((unsigned char)*r->at))
-        r->at++;
-    const char *begin = r->at;
-    if (begin == r->end || *begin != '#')
-        while (r->at < r->end && !isspace((unsigned char)*r->at))
-            r->at++;
-    r->word = (struct word){begin, (int)(r->at - begin), r->line, (int)(begin - r->line_start) + 1};
+    const char *at = r->at, *end = r->end;
+    while (at < end && *at != '\n' && is_blank(*at))
+        at++;
+    const char *begin = at;
+    if (begin == end || *begin != '#')
+        while (at < end && !is_blank(*at))
+            at++;
+    r->at = at;
+    int64_t length = at - begin;
+    r->word = (struct word){begin, length < INT32_MAX ? (int)length : INT32_MAX};
 }
 
 /* Goes to the first word of the next line that has one; 0 at the end of the text. */
 static int next_line(struct reader *r)
 {
-    do {
-        const char *newline = r->at < r->end ? memchr(r->at, '\n', (size_t)(r->end - r->at)) : NULL;
-        if (r->line > 0 && !newline)
-            return 0;
-        if (r->line > 0)
+    for (;;) {
+        if (r->line_begun) {
+            const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+            if (!newline)
+                return 0;
             r->at = newline + 1;
-        r->line++;
-        r->line_start = r->at;
+        }
+        r->line_begun = 1;
         next_word(r);
-    } while (r->word.length == 0);
-    return 1;
+        if (r->word.length > 0)
+            return 1;
+        if (r->at == r->end)
+            return 0;
+    }
 }
 
 static int is(struct word w, const char *text)
 {
-    return (size_t)w.length == strlen(text) && memcmp(w.text, text, (size_t)w.length) == 0;
+    return strncmp(w.text, text, (size_t)w.length) == 0 && text[w.length] == '\0';
 }
 
 /* A whole number at *from, not beyond `end`; moves *from behind it. 0 = there is none in range. */
@@ -95,22 +106,22 @@ static int scan_number(const char **from, const char *end, int64_t most, int64_t
     return 1;
 }
 
-static enum status read_number(struct reader *r, int64_t most, int64_t *out)
+static enum status read_number(struct reader *r, int64_t least, int64_t most, int64_t *out)
 {
     const char *from = r->word.text, *end = from + r->word.length;
-    char wanted[64];
-    if (!scan_number(&from, end, most, out) || from != end) {
-        snprintf(wanted, sizeof wanted, "a whole number from 0 to %" PRId64, most);
+    char wanted[80];
+    if (!scan_number(&from, end, most, out) || from != end || *out < least) {
+        snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, least, most);
         return complain(r, r->word, wanted);
     }
     next_word(r);
     return STATUS_OK;
 }
 
-static enum status read_int(struct reader *r, int64_t most, int *out)
+static enum status read_int(struct reader *r, int64_t least, int64_t most, int *out)
 {
     int64_t value = 0;
-    enum status status = read_number(r, most, &value);
+    enum status status = read_number(r, least, most, &value);
     *out = (int)value;
     return status;
 }
@@ -149,11 +160,17 @@ static enum status read_span(struct reader *r, struct span *out)
     const char *from = r->word.text, *end = from + r->word.length;
     int64_t last = 0;
     int memory = NONE;
-    char wanted[120];
-    if (scan_rank(r, &from, end, &out->rank) &&
-        (memory = scan_name(&from, end, memory_word, N_MEMORIES)) != NONE && from < end &&
-        *from++ == '[' && scan_number(&from, end, INT64_MAX / 2, &out->first) && from < end &&
-        *from++ == ':' && scan_number(&from, end, INT64_MAX / 2, &last) && from + 1 == end &&
+    char wanted[160];
+    if (scan_rank(r, &from, end, &out->rank))
+        memory = scan_name(&from, end, memory_word, N_MEMORIES);
+    if (memory != NONE && from == end) { /* all of it */
+        *out = (struct span){out->rank, (enum memory)memory, 0,
+                             memory == MEMORY_DATA ? r->plan->count : r->plan->inbox_count};
+        next_word(r);
+        return STATUS_OK;
+    }
+    if (memory != NONE && *from++ == '[' &&
+        scan_number(&from, end, INT64_MAX / 2, &out->first) && from < end && *from++ == ':' && scan_number(&from, end, INT64_MAX / 2, &last) && from + 1 == end &&
         *from == ']' && last >= out->first) {
         out->memory = (enum memory)memory;
         out->count = last - out->first;
@@ -161,7 +178,8 @@ static enum status read_span(struct reader *r, struct span *out)
         return STATUS_OK;
     }
     snprintf(wanted, sizeof wanted,
-             "a span RANK.MEMORY[FIRST:END], ranks 0 to %d, memory data or inbox, FIRST <= END",
+             "a span RANK.MEMORY[FIRST:END] or RANK.MEMORY, ranks 0 to %d, memory data or inbox, "
+             "FIRST <= END",
              r->plan->n_ranks - 1);
     return complain(r, r->word, wanted);
 }
@@ -199,10 +217,10 @@ static enum status read_wait(struct reader *r)
     if (reason == NONE || from != end)
         return complain(r, r->word, "a reason: ready, arrived, drained or serial");
     next_word(r);
+    TRY(reserve(r, (void **)&r->awaited, plan->n_waits, &r->awaited_capacity, sizeof name));
     TRY(reserve(r, (void **)&plan->waits, plan->n_waits, &plan->waits_capacity,
                 sizeof *plan->waits));
-    TRY(reserve(r, (void **)&r->pending, r->n_pending, &r->pending_capacity, sizeof *r->pending));
-    r->pending[r->n_pending++] = (struct pending){name, plan->n_waits};
+    r->awaited[plan->n_waits] = name;
     plan->waits[plan->n_waits++] = (struct wait){NONE, (enum wait_reason)reason};
 out:
     return status;
@@ -218,7 +236,7 @@ static enum status read_clauses(struct reader *r, struct op *op)
             i++;
         next_word(r);
         if (i < N_OP_LABELS) {
-            TRY(read_int(r, INT32_MAX - 1, op_label(op, i)));
+            TRY(read_int(r, 0, INT32_MAX - 1, op_label(op, i)));
         } else if (is(clause, "lane")) {
             TRY(read_lane(r, op));
         } else if (is(clause, "after")) {
@@ -232,13 +250,18 @@ out:
     return status;
 }
 
-/* Names come back in sentences, on terminals: so no control characters, and not without end. */
+/* Names come back in sentences, on terminals: so no control characters, and not without end; and
+ * no word that means something here. */
 static int is_name(struct word w)
 {
     for (int i = 0; i < w.length; i++)
         if (w.text[i] < 0x21 || w.text[i] > 0x7e)
             return 0;
-    return w.length <= 61; /* with its colon */
+    w.length--; /* the colon */
+    for (int i = 0; i < N_OP_KINDS; i++)
+        if (is(w, kind_word(i)))
+            return 0;
+    return w.length <= 60 && !is(w, "after");
 }
 
 /* NAME: has been seen; the rest of the line makes an op. */
@@ -252,7 +275,8 @@ static enum status read_op(struct reader *r, struct word name)
     const char *from = r->word.text, *end = from + r->word.length;
     int kind = scan_name(&from, end, kind_word, N_OP_KINDS);
     if (!is_name(name))
-        return complain(r, name, "a name of at most 60 printable ASCII characters");
+        return complain(r, name, "a name of at most 60 printable ASCII characters, not copy, "
+                                 "reduce, compute, scale or after");
     if (kind == NONE || from != end)
         return complain(r, r->word, "an op: copy, reduce, compute or scale");
     op.kind = (enum op_kind)kind;
@@ -272,22 +296,41 @@ static enum status read_op(struct reader *r, struct word name)
     TRY(read_clauses(r, &op));
 
     TRY(reserve(r, (void **)&plan->ops, plan->n_ops, &plan->ops_capacity, sizeof op));
-    TRY(reserve(r, (void **)&plan->names, plan->n_ops, &r->names_capacity, sizeof *plan->names));
-    TRY(reserve(r, (void **)&r->words, plan->n_ops, &r->words_capacity, sizeof *r->words));
-    r->words[plan->n_ops] = name;
-    r->words[plan->n_ops].length--; /* the colon */
-    plan->names[plan->n_ops] = strndup(name.text, (size_t)name.length - 1);
-    if (!plan->names[plan->n_ops])
-        return fail(r->err, STATUS_MACHINE, "%s: not enough memory to read it", r->source);
+    TRY(reserve(r, (void **)&r->names, plan->n_ops, &r->names_capacity, sizeof name));
+    r->names[plan->n_ops] = (struct word){name.text, name.length - 1};
     plan->ops[plan->n_ops++] = op;
 out:
     return status;
 }
 
-static const char *const settings[] = {"count", "inbox", "iterations", "pieces", "slots", "dtype",
-                                       "redop"};
+static const char *const settings[] = {"count", "goal", "dtype", "redop", "inbox", "iterations",
+                                       "pieces", "slots"};
 #define N_SETTINGS (int)(sizeof settings / sizeof *settings)
-enum { SET_COUNT, SET_INBOX, SET_ITERATIONS, SET_PIECES, SET_SLOTS, SET_DTYPE, SET_REDOP };
+enum {
+    SET_COUNT, SET_GOAL, SET_DTYPE, SET_REDOP, SET_INBOX, SET_ITERATIONS, SET_PIECES, SET_SLOTS
+};
+
+static const char *goal_word(int i) { return goal_name((enum goal)i); }
+
+static enum status read_goal(struct reader *r)
+{
+    int goal = 0;
+    char wanted[48];
+    while (goal < N_GOALS && !is(r->word, goal_word(goal)))
+        goal++;
+    if (goal == N_GOALS)
+        return complain(r, r->word, "allreduce, reduce-scatter, all-gather, broadcast RANK or "
+                                    "reduce RANK");
+    r->plan->goal = (enum goal)goal;
+    next_word(r);
+    if (!goal_has_root(r->plan->goal))
+        return STATUS_OK;
+    if (r->word.length == 0) {
+        snprintf(wanted, sizeof wanted, "the rank of the %s", goal_word(goal));
+        return complain(r, r->word, wanted);
+    }
+    return read_int(r, 0, r->plan->n_ranks - 1, &r->plan->root);
+}
 
 static enum status read_name(struct reader *r, int setting)
 {
@@ -310,18 +353,19 @@ static enum status read_setting(struct reader *r, struct word key)
     while (setting < N_SETTINGS && !is(key, settings[setting]))
         setting++;
     if (setting == N_SETTINGS)
-        return complain(r, key, "NAME: to begin an op, or count, dtype, redop, iterations, pieces, "
-                                "slots or inbox");
+        return complain(r, key, "NAME: to begin an op, or count, goal, dtype, redop, inbox, "
+                                "iterations, pieces or slots");
     if (r->settings & 1u << setting)
         return complain(r, key, "each setting once");
     r->settings |= 1u << setting;
     next_word(r);
     switch (setting) {
-    case SET_COUNT: return read_number(r, most, &plan->count);
-    case SET_INBOX: return read_number(r, most, &plan->inbox_count);
-    case SET_ITERATIONS: return read_int(r, 1000000, &plan->iterations);
-    case SET_PIECES: return read_int(r, 4096, &plan->pieces);
-    case SET_SLOTS: return read_int(r, 4096, &plan->slots);
+    case SET_COUNT: return read_number(r, 0, most, &plan->count);
+    case SET_INBOX: return read_number(r, 0, most, &plan->inbox_count);
+    case SET_GOAL: return read_goal(r);
+    case SET_ITERATIONS: return read_int(r, 1, 1000000, &plan->iterations);
+    case SET_PIECES: return read_int(r, 1, 4096, &plan->pieces);
+    case SET_SLOTS: return read_int(r, 1, 4096, &plan->slots);
     default: return read_name(r, setting);
     }
 }
@@ -334,7 +378,7 @@ static enum status read_head(struct reader *r)
         return complain(r, r->word, "'plan 1' on the first line");
     next_word(r);
     struct word number = r->word;
-    TRY(read_int(r, INT32_MAX, &version));
+    TRY(read_int(r, 0, INT32_MAX, &version));
     if (version != 1)
         return complain(r, number, "1, the version of the format that this ring_demo reads");
     if (r->word.length > 0)
@@ -342,10 +386,7 @@ static enum status read_head(struct reader *r)
     if (!next_line(r) || !is(r->word, "ranks"))
         return complain(r, r->word, "'ranks N' on the second line");
     next_word(r);
-    number = r->word;
-    TRY(read_int(r, PLAN_MAX_RANKS, &ranks));
-    if (ranks < 1)
-        return complain(r, number, "at least 1 rank");
+    TRY(read_int(r, 1, PLAN_MAX_RANKS, &ranks));
     if (r->word.length > 0)
         return complain(r, r->word, "the end of the line");
     TRY(plan_init(r->plan, ranks, 0, DTYPE_FLOAT32, REDOP_SUM, r->err));
@@ -353,48 +394,78 @@ out:
     return status;
 }
 
-struct entry {
-    const char *name;
-    int64_t id;
-};
+/* ---- names ---- */
 
-static int compare_entries(const void *a, const void *b)
+/* FNV-1a; what is missing in its low bits is mixed in from the high ones. */
+static uint64_t hash_word(struct word w)
 {
-    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (int i = 0; i < w.length; i++)
+        hash = (hash ^ (unsigned char)w.text[i]) * 0x100000001b3ull;
+    return hash ^ hash >> 32;
+}
+
+static int same_word(struct word a, struct word b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, (size_t)a.length) == 0;
+}
+
+/* The slot of the table that holds the op of this name, or the free one where it would be. */
+static int64_t *find_slot(const struct reader *r, int64_t *table, int64_t size, struct word name)
+{
+    int64_t slot = (int64_t)(hash_word(name) & (uint64_t)(size - 1));
+    while (table[slot] != NONE && !same_word(r->names[table[slot]], name))
+        slot = (slot + 1) & (size - 1);
+    return &table[slot];
 }
 
 static enum status resolve_waits(struct reader *r)
 {
     enum status status = STATUS_OK;
     struct plan *plan = r->plan;
-    struct entry *entries = NULL;
-    char *name = NULL;
-    TRY(allocate((void **)&entries, plan->n_ops, sizeof *entries, "names", r->err));
-    for (int64_t i = 0; i < plan->n_ops; i++)
-        entries[i] = (struct entry){plan->names[i], i};
-    qsort(entries, (size_t)plan->n_ops, sizeof *entries, compare_entries);
-    for (int64_t i = 1; i < plan->n_ops; i++)
-        if (strcmp(entries[i - 1].name, entries[i].name) == 0) {
-            int64_t a = entries[i - 1].id, b = entries[i].id;
-            status = complain(r, r->words[a > b ? a : b], "a name that no other op has");
-            goto out;
-        }
-    for (int64_t i = 0; i < r->n_pending; i++) {
-        struct word w = r->pending[i].name;
-        free(name);
-        name = strndup(w.text, (size_t)w.length);
-        const struct entry key = {name ? name : "", NONE};
-        const struct entry *found =
-            bsearch(&key, entries, (size_t)plan->n_ops, sizeof key, compare_entries);
-        if (!found) {
-            status = complain(r, w, "the name of an op of this plan");
-            goto out;
-        }
-        plan->waits[r->pending[i].at].op = found->id;
+    int64_t *table = NULL, size = 16;
+    while (size < 2 * plan->n_ops)
+        size *= 2;
+    TRY(allocate((void **)&table, size, sizeof *table, r->source, r->err));
+    for (int64_t i = 0; i < size; i++)
+        table[i] = NONE;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        int64_t *slot = find_slot(r, table, size, r->names[id]);
+        if (*slot != NONE)
+            TRY(complain(r, r->names[id], "a name that no other op has"));
+        *slot = id;
+    }
+    for (int64_t i = 0; i < plan->n_waits; i++) {
+        plan->waits[i].op = *find_slot(r, table, size, r->awaited[i]);
+        if (plan->waits[i].op == NONE)
+            TRY(complain(r, r->awaited[i], "the name of an op of this plan"));
     }
 out:
-    free(name);
-    free(entries);
+    free(table);
+    return status;
+}
+
+/* The plan keeps the names, unless they are the ones that it would make itself. */
+static enum status keep_names(struct reader *r)
+{
+    enum status status = STATUS_OK;
+    struct plan *plan = r->plan;
+    char made[OP_NAME_SIZE];
+    int64_t bytes = 0, same = 0;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        bytes += r->names[id].length + 1;
+        same += is(r->names[id], op_name(plan, id, made));
+    }
+    if (same == plan->n_ops)
+        return STATUS_OK;
+    TRY(allocate((void **)&plan->names, plan->n_ops, sizeof *plan->names, r->source, r->err));
+    TRY(allocate((void **)&plan->names_text, bytes, 1, r->source, r->err));
+    char *at = plan->names_text;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        plan->names[id] = memcpy(at, r->names[id].text, (size_t)r->names[id].length);
+        at += r->names[id].length + 1;
+    }
+out:
     return status;
 }
 
@@ -402,8 +473,8 @@ enum status plan_read(struct plan *plan, const char *text, size_t length, const 
                       struct error *err)
 {
     enum status status = STATUS_OK;
-    struct reader r = {.plan = plan, .source = source, .at = text, .end = text + length,
-                       .line_start = text, .word = {.line = 1, .column = 1}, .err = err};
+    struct reader r = {.plan = plan, .source = source, .text = text, .at = text,
+                       .end = text + length, .word = {text, 0}, .err = err};
     memset(plan, 0, sizeof *plan);
     TRY(read_head(&r));
     while (next_line(&r)) {
@@ -419,12 +490,11 @@ enum status plan_read(struct plan *plan, const char *text, size_t length, const 
     }
     if (!(r.settings & 1u << SET_COUNT))
         TRY(complain(&r, r.word, "a line 'count E', the elements of each rank's data"));
-    if (plan->iterations < 1 || plan->pieces < 1 || plan->slots < 1)
-        TRY(fail(err, STATUS_USAGE, "%s: iterations, pieces and slots are at least 1", source));
     TRY(resolve_waits(&r));
+    TRY(keep_names(&r));
 out:
-    free(r.pending);
-    free(r.words);
+    free(r.names);
+    free(r.awaited);
     if (status != STATUS_OK)
         plan_free(plan);
     return status;

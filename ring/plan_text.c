@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "ring/goal.h"
+
 static void write_span(FILE *file, const char *before, const struct span *s)
 {
     fprintf(file, "%s%d.%s[%" PRId64 ":%" PRId64 "]", before, s->rank, memory_name(s->memory),
@@ -33,8 +35,11 @@ static void write_op(const struct plan *plan, int64_t id, FILE *file)
 
 void plan_write(const struct plan *plan, FILE *file)
 {
-    fprintf(file, "plan 1\nranks %d\ncount %" PRId64 "\ndtype %s\nredop %s\n", plan->n_ranks,
-            plan->count, dtype_name(plan->dtype), redop_name(plan->redop));
+    fprintf(file, "plan 1\nranks %d\ncount %" PRId64 "\ngoal %s", plan->n_ranks, plan->count,
+            goal_name(plan->goal));
+    if (goal_has_root(plan->goal))
+        fprintf(file, " %d", plan->root);
+    fprintf(file, "\ndtype %s\nredop %s\n", dtype_name(plan->dtype), redop_name(plan->redop));
     fprintf(file, "iterations %d\npieces %d\nslots %d\ninbox %" PRId64 "\n", plan->iterations,
             plan->pieces, plan->slots, plan->inbox_count);
     for (int64_t id = 0; id < plan->n_ops; id++)

@@ -1,23 +1,20 @@
 /* plan_text.h - a plan as lines of text, to be read, saved, changed by hand and read back.
  *
- *     plan 1                                   the format's version; first line but for comments
- *     ranks 4
- *     count 4096                               elements of each rank's data
- *     dtype float32
- *     redop sum
- *     iterations 1                             these three default to 1
- *     pieces 1
- *     slots 2
- *     inbox 2048                               elements of each rank's inbox (default 0)
- *     s0.copy.r0: copy 0.data[0:1024] -> 1.inbox[0:1024] step 0 segment 0
- *     s0.reduce.r1: reduce 1.inbox[0:1024] -> 1.data[0:1024] step 0 segment 0 after s0.copy.r0
- * arrived
+ * docs/plan-format.md is its manual. In short:
+ *
+ *     plan 1                    the format's version; first line but for comments
+ *     ranks 2
+ *     count 8                   elements of each rank's data
+ *     goal allreduce            the default; others: reduce-scatter, all-gather, broadcast RANK,
+ *                               reduce RANK
+ *     inbox 4                   elements of each rank's inbox (default 0)
+ *     there: copy 0.data[0:4] -> 1.inbox[0:4]
+ *     add: reduce 1.inbox[0:4] -> 1.data[0:4] after there arrived
  *
  * An op is NAME: KIND [SOURCE ->] DESTINATION, then clauses in any order: labels (`iteration`,
  * `bucket`, `step`, `segment`, `piece`, each with a number), `lane RANK.LANE` where it is not the
  * usual one, and for each wait `after NAME REASON`. RANK.MEMORY[FIRST:END] are the elements FIRST
- * to END-1. Blanks separate words; # begins a comment. Names have at most 60 printable ASCII
- * characters. A wait may name an op of a later line.
+ * to END-1. Blanks separate words; # begins a comment. A wait may name an op of a later line.
  */
 #ifndef RING_PLAN_TEXT_H
 #define RING_PLAN_TEXT_H

@@ -165,14 +165,14 @@ static void print_verdict(const struct scene *s, FILE *file)
 static void print_proof(const struct scene *s, FILE *file)
 {
     const struct proof *proof = s->proof;
-    char sentence[512];
+    char sentence[FINDING_TEXT_SIZE];
     fprintf(file, ",\"proven\":%s,\"n_findings\":%" PRId64 ",\"findings\":[",
             proof_total(proof) ? "false" : "true", proof_total(proof));
     for (int i = 0; i < proof->n_findings; i++) {
         fprintf(file, i ? "," : "");
         print_string(file, finding_text(s->plan, &proof->findings[i], sentence, sizeof sentence));
     }
-    fprintf(file, "],\"n_redundant_waits\":%" PRId64, proof->n_redundant);
+    fprintf(file, "],\"n_redundant_waits\":%" PRId64, proof->counts[REMARK_REDUNDANT]);
 }
 
 static enum status print_summary(const struct scene *s, FILE *file, struct error *err)

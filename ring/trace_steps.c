@@ -70,7 +70,7 @@ static const char *whose(const struct text *t, const struct extent *extent, char
 static enum status apply(struct text *t, int64_t at)
 {
     const struct op *op = &t->scene->plan->ops[order_at(&t->order, at)];
-    const struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
+    struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
     char buffer[TEXT_HELD_SIZE];
     enum status status = contents_apply(&t->contents, op, t->err);
     if (status == STATUS_OK)
@@ -173,7 +173,7 @@ static void fill_cell(const struct text *t, const double *read, int rank, int se
                       cell out)
 {
     const struct plan *plan = t->scene->plan;
-    const struct extents *memory = contents_memory(&t->contents, rank, MEMORY_DATA);
+    struct extents *memory = contents_memory(&t->contents, rank, MEMORY_DATA);
     int64_t first, count;
     char ranks[24], value[FORMAT_SIZE];
     plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);

@@ -117,7 +117,7 @@ static void print_head(const struct text *t)
     print_words(t, "times", s->times);
     print_words(t, "proof", proof_line(plan, s->proof, line, sizeof line));
     for (int i = 0; i < s->proof->n_findings && i < 10; i++) {
-        char sentence[512];
+        char sentence[FINDING_TEXT_SIZE];
         print_words(t, "", finding_text(plan, &s->proof->findings[i], sentence, sizeof sentence));
     }
     if (proof_total(s->proof) > 10)

@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "common/loops.h"
-#include "ring/contents.h"
+#include "ring/goal.h"
 #include "ring/order.h"
 
 #define WINDOW 8192       /* elements looked at together */
-#define IN_RANK_ORDER (-2) /* instead of a node: the plan's sum is not complete */
+/* Instead of a node: the plan's sum is not complete; anything is right here; and, minus the rank,
+ * the data of that rank, which is not there. */
+enum { IN_RANK_ORDER = -2, NOT_WANTED = -3, ONE_RANK = -4 };
 
 /* A stretch of the window for which one expression is the reference. */
 struct part {
@@ -26,6 +28,7 @@ struct verifier {
     const struct plan *plan;
     const struct init *init;
     struct contents contents;
+    int shift; /* goal_shift() */
     struct verdict *verdict;
     struct error *err;
     struct part *parts, *next_parts;  /* [WINDOW] */
@@ -95,23 +98,58 @@ out:
     return status;
 }
 
+static int segment_of(const struct plan *plan, int64_t element)
+{
+    int segment = 0;
+    int64_t first = 0, count = 0;
+    while (segment < plan->n_ranks) {
+        plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
+        if (element < first + count)
+            break;
+        segment++;
+    }
+    return segment;
+}
+
+/* Where a segment ends; the data's end where segments do not matter. */
+static int64_t segment_end(const struct plan *plan, int segment)
+{
+    int64_t first, count;
+    if (!goal_by_segment(plan))
+        return plan->count;
+    plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
+    return first + count;
+}
+
+static int64_t reference_of(const struct verifier *v, int rank, int segment,
+                            const struct extent *extent)
+{
+    int wanted = goal_wants(v->plan, v->shift, rank, segment);
+    return wanted == WANT_NOTHING ? NOT_WANTED
+           : goal_holds(&v->contents, extent, v->plan->iterations - 1, wanted) ? extent->node
+           : wanted == WANT_SUM ? IN_RANK_ORDER
+                                : ONE_RANK - wanted;
+}
+
 /* What this rank's window should hold, as parts; 1 = the same parts as the rank before. */
 static int same_parts(struct verifier *v, int rank, int64_t first, int64_t count)
 {
-    const struct extents *memory = contents_memory(&v->contents, rank, MEMORY_DATA);
-    int n = 0;
-    for (int64_t i = extents_find(memory, first); count > 0; i++) {
+    struct extents *memory = contents_memory(&v->contents, rank, MEMORY_DATA);
+    int n = 0, segment = segment_of(v->plan, first);
+    for (int64_t i = extents_find(memory, first); count > 0;) {
         int64_t end = memory->items[i].first + extents_length(memory, i);
-        int64_t here = end - first < count ? end - first : count;
-        int complete =
-            contents_complete(&v->contents, &memory->items[i], v->plan->iterations - 1);
-        int32_t node = complete ? memory->items[i].node : IN_RANK_ORDER;
+        int64_t limit = segment_end(v->plan, segment);
+        int64_t here = (end < limit ? end : limit) - first;
+        int64_t node = reference_of(v, rank, segment, &memory->items[i]);
+        here = here < count ? here : count;
         if (n > 0 && v->next_parts[n - 1].node == node)
             v->next_parts[n - 1].count += here;
         else
             v->next_parts[n++] = (struct part){first, here, node};
         first += here;
         count -= here;
+        i += first == end;
+        segment += first == limit;
     }
     int same =
         n == v->n_parts && memcmp(v->parts, v->next_parts, (size_t)n * sizeof *v->parts) == 0;
@@ -128,8 +166,13 @@ static enum status make_reference(struct verifier *v, int64_t first)
     for (int i = 0; i < v->n_parts; i++) {
         const struct part *p = &v->parts[i];
         void *out = v->want + (size_t)(p->first - first) * dtype_size(v->plan->dtype);
+        if (p->node == NOT_WANTED)
+            continue;
         if (p->node == IN_RANK_ORDER)
             TRY(evaluate_in_rank_order(v, p->first, p->count, out));
+        else if (p->node <= ONE_RANK)
+            TRY(fill(v, (int)(ONE_RANK - p->node), v->plan->iterations - 1, p->first, p->count,
+                     out));
         else
             TRY(evaluate(v, (int32_t)p->node, p->first, p->count, out));
     }
@@ -138,19 +181,6 @@ out:
 }
 
 /* ---- comparing ---- */
-
-static int segment_of(const struct plan *plan, int64_t element)
-{
-    int segment = 0;
-    int64_t first = 0, count = 0;
-    while (segment < plan->n_ranks) {
-        plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
-        if (element < first + count)
-            break;
-        segment++;
-    }
-    return segment;
-}
 
 /* Counts elements of a and b that differ, in bits or, where nan_equal, in value; keeps the first */
 static void compare(const struct plan *plan, int rank, int64_t first, int64_t count, const char *a,
@@ -246,6 +276,19 @@ static void count_special(struct verifier *v, int64_t count)
 
 /* ---- all of it ---- */
 
+static void compare_parts(struct verifier *v, int rank, int64_t first, const char *got)
+{
+    for (int i = 0; i < v->n_parts; i++) {
+        const struct part *p = &v->parts[i];
+        size_t skip = (size_t)(p->first - first) * dtype_size(v->plan->dtype);
+        if (p->node == NOT_WANTED)
+            continue;
+        compare(v->plan, rank, p->first, p->count, got + skip, v->want + skip, 1,
+                &v->verdict->n_wrong, &v->verdict->wrong);
+        v->verdict->n_checked += p->count;
+    }
+}
+
 static enum status verify_window(struct verifier *v, struct device *device, int64_t first,
                                  int64_t count)
 {
@@ -259,13 +302,13 @@ static enum status verify_window(struct verifier *v, struct device *device, int6
         if (!same_parts(v, rank, first, count))
             TRY(make_reference(v, first));
         TRY(device->verbs->get(device, at, got, v->err));
-        compare(v->plan, rank, first, count, got, v->first_got, 0, &verdict->n_different,
-                &verdict->different);
-        compare(v->plan, rank, first, count, got, v->want, 1, &verdict->n_wrong, &verdict->wrong);
+        if (goal_same_everywhere(v->plan))
+            compare(v->plan, rank, first, count, got, v->first_got, 0, &verdict->n_different,
+                    &verdict->different);
+        compare_parts(v, rank, first, got);
         hash_window(v->hashes, rank, before, got, v->first_got, bytes);
-        verdict->n_checked += count;
     }
-    if (dtype_is_float(v->plan->dtype)) {
+    if (dtype_is_float(v->plan->dtype) && v->plan->goal == GOAL_ALLREDUCE) {
         count_special(v, count);
         TRY(measure_distance(v, first, count));
     }
@@ -292,6 +335,7 @@ static enum status open_verifier(struct verifier *v)
         const struct op *op = &v->plan->ops[order_at(&order, i)];
         TRY(contents_apply(&v->contents, op, v->err));
     }
+    v->shift = goal_shift(&v->contents, v->plan->iterations - 1);
 out:
     order_close(&order);
     return status;

@@ -7,7 +7,9 @@
  * hide within a tolerance), so both are asked, over every element, and there is no tolerance: the
  * reference makes the plan's own additions in the plan's own order, in the same type, so equality
  * is exact. Where the plan's sum is not complete, the reference adds in order of rank instead.
- * NaN equals NaN. What the type's rounding costs is printed beside it, as distance to float64.
+ * Where the plan's goal wants nothing (goal.h), nothing is compared, and where it does not want the
+ * same data everywhere, the first question is not asked. NaN equals NaN. What the type's rounding
+ * costs is printed beside it, as distance to float64.
  */
 #ifndef RING_VERIFY_H
 #define RING_VERIFY_H

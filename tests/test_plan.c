@@ -88,7 +88,7 @@ START_TEST(implied_and_doubled_waits_are_dropped)
         "d: copy 1.data[1:2] -> 0.data[1:2] after b ready\n");
     struct error err;
     struct proof proof = prove(&plan);
-    ck_assert_int_eq(proof.n_redundant, 3);
+    ck_assert_int_eq(proof.counts[REMARK_REDUNDANT], 3);
     proof_free(&proof);
     ck_assert_int_eq(plan_drop_implied(&plan, &err), STATUS_OK);
     static const int left[] = {0, 1, 1, 0};

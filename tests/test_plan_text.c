@@ -27,6 +27,8 @@ static void assert_same_plan(const struct plan *a, const struct plan *b)
     ck_assert_int_eq(a->pieces, b->pieces);
     ck_assert_int_eq(a->slots, b->slots);
     ck_assert_int_eq(a->inbox_count, b->inbox_count);
+    ck_assert_int_eq(a->goal, b->goal);
+    ck_assert_int_eq(a->root, b->root);
     for (int64_t i = 0; i < a->n_ops; i++) {
         struct op x = a->ops[i], y = b->ops[i];
         ck_assert_msg(x.kind == y.kind && x.lane == y.lane && x.rank == y.rank &&
@@ -65,6 +67,38 @@ START_TEST(round_trip_is_exact)
 }
 END_TEST
 
+/* Names of hands stay; names that the plan would make itself are not kept. */
+START_TEST(names_and_goals_come_back)
+{
+    static const char *const goals[] = {"allreduce", "reduce-scatter", "all-gather", "broadcast 1",
+                                        "reduce 0"};
+    for (int i = 0; i < 5; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "plan 1\nranks 2\ncount 4\ngoal %s\ndtype float32\nredop sum\niterations 1\n"
+                 "pieces 1\nslots 1\ninbox 0\n%s: copy 0.data[0:4] -> 1.data[0:4]\n",
+                 goals[i], i % 2 ? "x" : "copy.r0");
+        struct plan plan = read_plan(text);
+        char *again = text_of(&plan);
+        ck_assert_str_eq(text, again);
+        ck_assert_int_eq(plan.names != NULL, i % 2);
+        free(again);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+START_TEST(a_span_without_elements_is_all_of_the_memory)
+{
+    struct plan plan = read_plan("plan 1\nranks 2\ncount 4\ninbox 7\n"
+                                 "a: copy 0.data -> 1.data\nb: compute 1.inbox\n");
+    ck_assert_int_eq(plan.ops[0].src.count, 4);
+    ck_assert_int_eq(plan.ops[0].dst.count, 4);
+    ck_assert_int_eq(plan.ops[1].dst.count, 7);
+    plan_free(&plan);
+}
+END_TEST
+
 START_TEST(by_hand)
 {
     struct plan plan = read_plan("# a broadcast, with blanks, tabs and no last newline\n\n"
@@ -98,8 +132,8 @@ START_TEST(what_cannot_be_read_is_named)
         {"plan x\n", "t:1:6: found 'x', expected a whole number"},
         {"plan 1 2\n", "t:1:8: found '2', expected the end of the line"},
         {"plan 1\ncount 3\n", "t:2:1: found 'count', expected 'ranks N'"},
-        {"plan 1\nranks 0\n", "t:2:7: found '0', expected at least 1 rank"},
-        {"plan 1\nranks 5000\n", "a whole number from 0 to 4096"},
+        {"plan 1\nranks 0\n", "t:2:7: found '0', expected a whole number from 1"},
+        {"plan 1\nranks 5000\n", "a whole number from 1 to 4096"},
         {"plan 1\nranks -1\n", "found '-1'"},
         {HEAD "colour 3\n", "t:4:1: found 'colour', expected NAME:"},
         {HEAD "count 4\n", "t:4:1: found 'count', expected each setting once"},
@@ -108,7 +142,7 @@ START_TEST(what_cannot_be_read_is_named)
         {NO_COUNT "count 99999999999999999999\n", "found '99999999999999999999'"},
         {HEAD "dtype float16\n", "t:4:7: found 'float16', expected float32, float64 or int32"},
         {HEAD "redop xor\n", "expected sum, avg, min, max or prod"},
-        {HEAD "pieces 0\n", "at least 1"},
+        {HEAD "pieces 0\n", "t:4:8: found '0', expected a whole number from 1 to 4096"},
         {HEAD "a: move 0.data[0:1] -> 1.data[0:1]\n", "t:4:4: found 'move', expected an op: copy"},
         {HEAD "a: copy 2.data[0:1] -> 1.data[0:1]\n",
          "t:4:9: found '2.data[0:1]', expected a span"},
@@ -133,6 +167,12 @@ START_TEST(what_cannot_be_read_is_named)
         {HEAD "a: scale 0.data[0:1]\na: scale 0.data[1:2]\n",
          "t:5:1: found 'a', expected a name that no"},
         {HEAD "a: scale 0.data[0:1]\ncount 5\n", "settings come before the first op"},
+        {HEAD "goal sum\n", "t:4:6: found 'sum', expected allreduce, reduce-scatter"},
+        {HEAD "goal broadcast\n", "t:4:15: found the end of the line, expected the rank of the"},
+        {HEAD "goal reduce 2\n", "t:4:13: found '2', expected a whole number from 0 to 1"},
+        {HEAD "goal allreduce 1\n", "t:4:16: found '1', expected the end of the line"},
+        {HEAD "copy: copy 0.data -> 1.data\n", "t:4:1: found 'copy:', expected a name"},
+        {HEAD "after: copy 0.data -> 1.data\n", "not copy, reduce, compute, scale or after"},
         {HEAD ": scale 0.data[0:1]\n", "t:4:1: found ':'"},
         {HEAD "a\033[31m: scale 0.data[0:1]\n", "found 'a?[31m:', expected a name"},
         {HEAD "a: scale 0.data[0:1]\f after b ready\n", "found 'b', expected the name of an op"},
@@ -203,6 +243,8 @@ Suite *plan_text_suite(void)
     Suite *suite = suite_create("plan text");
     TCase *tests = tcase_create("plan text");
     tcase_add_test(tests, round_trip_is_exact);
+    tcase_add_test(tests, names_and_goals_come_back);
+    tcase_add_test(tests, a_span_without_elements_is_all_of_the_memory);
     tcase_add_test(tests, by_hand);
     tcase_add_test(tests, what_cannot_be_read_is_named);
     tcase_add_test(tests, cut_anywhere_and_changed_anywhere);

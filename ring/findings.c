@@ -1,0 +1,258 @@
+/* findings.c - the proof's findings as sentences that a student understands: who, where, what is
+ * wrong, and what would be right. */
+#include "ring/findings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static void add_words(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- sums ---- */
+
+/* "ranks 1, 3..5", of those r with cover[r] within [least, most]; returns how many. */
+static int list_ranks(const int32_t *cover, int n, int least, int most, char *text, size_t size)
+{
+    int found = 0, shown = 0;
+    text[0] = '\0';
+    for (int r = 0; r < n; r++)
+        found += cover[r] >= least && cover[r] <= most;
+    snprintf(text, size, found == 1 ? "rank " : "ranks ");
+    for (int r = 0, end; r < n; r = end + 1) {
+        end = r;
+        if (cover[r] < least || cover[r] > most)
+            continue;
+        while (end + 1 < n && cover[end + 1] >= least && cover[end + 1] <= most)
+            end++;
+        if (shown++ == 4) {
+            add_words(text, size, ", ..");
+            break;
+        }
+        add_words(text, size, end > r ? "%s%d..%d" : "%s%d", shown > 1 ? ", " : "", r, end);
+    }
+    return found;
+}
+
+/* "rank 1 is missing, rank 2 is counted twice" */
+static void describe_cover(const struct contents *c, const struct node *node, char *text,
+                           size_t size)
+{
+    static const struct {
+        int least, most;
+        const char *one, *many;
+    } faults[] = {
+        {0, 0, "is missing", "are missing"},
+        {2, 2, "is counted twice", "are counted twice"},
+        {3, INT32_MAX, "is counted more than twice", "are counted more than twice"},
+    };
+    int32_t cover[PLAN_MAX_RANKS] = {0};
+    char ranks[80];
+    for (int i = 0; i < node->n_terms; i++) {
+        const struct term *t = &c->terms[node->first_term + i];
+        for (int r = t->rank; r < t->rank + t->n_ranks; r++)
+            cover[r] = t->times > INT32_MAX - cover[r] ? INT32_MAX : cover[r] + t->times;
+    }
+    for (int i = 0; i < 3; i++) {
+        int n = list_ranks(cover, c->plan->n_ranks, faults[i].least, faults[i].most, ranks,
+                           sizeof ranks);
+        if (n > 0)
+            add_words(text, size, "%s%s %s", text[0] ? ", " : "", ranks,
+                      n == 1 ? faults[i].one : faults[i].many);
+    }
+}
+
+/* What else may be wrong with contributions: the first of each sort is told. */
+static void describe_terms(const struct finding *f, const struct contents *c,
+                           const struct node *node, int iteration, char *text, size_t size)
+{
+    int scales = c->plan->redop == REDOP_AVG && c->plan->n_ranks > 1 && f->kind == FINDING_SUM &&
+                 f->wanted == WANT_SUM;
+    int told[3] = {0};
+    for (int i = 0; i < node->n_terms; i++) {
+        const struct term *t = &c->terms[node->first_term + i];
+        const char *comma = text[0] ? ", " : "";
+        int64_t off = t->apart + f->shift;
+        if (off != 0 && !told[0]++)
+            add_words(text, size, "%srank %d's are its elements [%" PRId64 ":%" PRId64 "]", comma,
+                      t->rank, f->where.first + off, f->where.first + off + f->where.count);
+        else if (t->iteration != iteration && !told[1]++)
+            add_words(text, size, "%srank %d's is of iteration %d, not %d", comma, t->rank,
+                      t->iteration, iteration);
+        else if (t->scales != scales && !told[2]++)
+            add_words(text, size, "%srank %d's was scaled %d time%s, not %d", comma, t->rank,
+                      t->scales, t->scales == 1 ? "" : "s", scales);
+    }
+}
+
+void finding_describe_sum(struct finding *f, const struct contents *c, int iteration)
+{
+    const struct node *node = f->node == NONE ? NULL : &c->nodes[f->node];
+    char ranks[64], why[160] = "";
+    if (!node) {
+        snprintf(f->detail, sizeof f->detail, "nothing that anybody wrote");
+        return;
+    }
+    if (f->wanted == WANT_SUM)
+        describe_cover(c, node, why, sizeof why);
+    describe_terms(f, c, node, iteration, why, sizeof why);
+    snprintf(f->detail, sizeof f->detail, "%s%s%s",
+             contents_ranks(c, f->node, ranks, sizeof ranks), why[0] ? ": " : "", why);
+}
+
+static void sum_text(const struct plan *plan, const struct finding *f, const char *op,
+                     const char *where, char *buffer, size_t size)
+{
+    if (f->op == NONE)
+        snprintf(buffer, size, "wrong %s: at the end %s holds %s", f->wanted == WANT_SUM
+                 ? "sum" : "data", where, f->detail);
+    else
+        snprintf(buffer, size, "wrong %s: %s overwrites %s while it holds %s",
+                 f->wanted == WANT_SUM ? "sum" : "data", op, where, f->detail);
+    if (f->wanted != WANT_SUM)
+        add_words(buffer, size, "; wanted rank %d's", f->wanted);
+    else
+        add_words(buffer, size, "; wanted each of the %d ranks exactly once", plan->n_ranks);
+}
+
+/* ---- waits ---- */
+
+static void later_text(const struct plan *plan, const struct finding *f, const char *op,
+                       const char *other, char *buffer, size_t size)
+{
+    const struct op *o = &plan->ops[f->op];
+    if (f->op == f->other)
+        snprintf(buffer, size, "can never finish: %s waits for itself", op);
+    else
+        snprintf(buffer, size, "can never finish: %s waits for %s, which comes later on the same "
+                 "lane, %d.%s", op, other, o->rank, lane_name(o->lane));
+}
+
+static void redundant_text(const struct plan *plan, const struct finding *f, const char *op,
+                           const char *other, char *buffer, size_t size)
+{
+    char name[OP_NAME_SIZE];
+    const struct op *a = &plan->ops[f->op], *b = &plan->ops[f->other], *v = &plan->ops[f->via];
+    const char *via = op_name(plan, f->via, name);
+    snprintf(buffer, size, "remark: %s need not wait for %s: ", op, other);
+    if (a->rank == b->rank && a->lane == b->lane)
+        add_words(buffer, size, "it comes later on the same lane, %d.%s, anyway", a->rank,
+                  lane_name(a->lane));
+    else if (f->via == f->other)
+        add_words(buffer, size, "it waits for it twice");
+    else if (a->rank == v->rank && a->lane == v->lane)
+        add_words(buffer, size, "%s, before it on lane %d.%s, ends no earlier", via, a->rank,
+                  lane_name(a->lane));
+    else
+        add_words(buffer, size, "it waits for %s, which ends no earlier", via);
+}
+
+/* ---- all kinds ---- */
+
+static const char *cure_reason(const struct plan *plan, const struct finding *f)
+{
+    return f->kind == FINDING_WRITE_AFTER_READ           ? "drained"
+           : plan->ops[f->other].kind == OP_COPY ? "arrived"
+                                                         : "ready";
+}
+
+const char *finding_text(const struct plan *plan, const struct finding *f, char *buffer,
+                         size_t size)
+{
+    char op_buffer[OP_NAME_SIZE], other_buffer[OP_NAME_SIZE], where[80];
+    const char *op = f->op == NONE ? "" : op_name(plan, f->op, op_buffer);
+    int two = finding_is_hazard(f) || f->kind == FINDING_LATER || f->kind == REMARK_REDUNDANT;
+    const char *other = two ? op_name(plan, f->other, other_buffer) : "";
+    const struct span *w = &f->where;
+    snprintf(where, sizeof where, "%d.%s[%" PRId64 ":%" PRId64 "]", w->rank, memory_name(w->memory),
+             w->first, w->first + w->count);
+    switch (f->kind) {
+    case FINDING_SPAN:
+        snprintf(buffer, size, "cannot run: %s touches %s, %s", op, where, f->detail);
+        break;
+    case FINDING_LANE:
+        snprintf(buffer, size, "cannot run: %s works on rank %d's memory, but is queued on a lane "
+                 "of rank %d; a kernel belongs on a lane of the rank whose memory it writes", op,
+                 w->rank, plan->ops[f->op].rank);
+        break;
+    case FINDING_LATER: later_text(plan, f, op, other, buffer, size); break;
+    case FINDING_CIRCLE: snprintf(buffer, size, "can never finish: %s", f->detail); break;
+    case FINDING_READ_AFTER_WRITE:
+        snprintf(buffer, size,
+                 "hazard (read-after-write): %s reads %s, which %s may not have written yet; "
+                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
+        break;
+    case FINDING_WRITE_AFTER_READ:
+        snprintf(buffer, size,
+                 "hazard (write-after-read): %s overwrites %s, which %s may still be reading; "
+                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
+        break;
+    case FINDING_WRITE_AFTER_WRITE:
+        snprintf(buffer, size,
+                 "hazard (write-after-write): %s and %s both write %s, and nothing says which "
+                 "comes last; %s should wait for %s: %s", op, other, where, op, other,
+                 cure_reason(plan, f));
+        break;
+    case FINDING_PEER:
+        snprintf(buffer, size, "reads a peer's memory: %s runs on rank %d and reads %s; that works "
+                 "only with peer access; copy to rank %d first, and add from there", op,
+                 plan->ops[f->op].rank, where, plan->ops[f->op].rank);
+        break;
+    case FINDING_SCALE:
+        snprintf(buffer, size, "scaled too early: %s divides %s, which holds %s; integers are "
+                 "divided once the sum of all %d ranks is there", op, where, f->detail,
+                 plan->n_ranks);
+        break;
+    case FINDING_SUM: sum_text(plan, f, op, where, buffer, size); break;
+    case REMARK_REDUNDANT: redundant_text(plan, f, op, other, buffer, size); break;
+    default:
+        snprintf(buffer, size, "remark: %s copies from rank %d on a lane of rank %d; usual is a "
+                 "lane of the sender", op, plan->ops[f->op].src.rank, plan->ops[f->op].rank);
+    }
+    return buffer;
+}
+
+const char *proof_line(const struct plan *plan, const struct proof *proof, char *buffer,
+                       size_t size)
+{
+    int64_t total = proof_total(proof), hazards = proof_hazards(proof);
+    int64_t sums = proof->counts[FINDING_SUM], redundant = proof->counts[REMARK_REDUNDANT];
+    char words[GOAL_WORDS_SIZE];
+    snprintf(buffer, size, "%" PRId64 " op%s, %" PRId64 " wait%s: ", plan->n_ops,
+             plan->n_ops == 1 ? "" : "s", plan->n_waits, plan->n_waits == 1 ? "" : "s");
+    if (total == 0) {
+        add_words(buffer, size, "no hazard; at the end %s", goal_words(plan, words));
+    } else {
+        const char *comma = "";
+        add_words(buffer, size, "REFUTED: ");
+        if (total > hazards + sums) {
+            add_words(buffer, size, "%" PRId64 "%s", total - hazards - sums,
+                      !proof_can_run(proof) ? " in the way of any run"
+                      : hazards + sums      ? " other"
+                                            : "");
+            comma = ", ";
+        }
+        if (hazards)
+            add_words(buffer, size, "%s%" PRId64 " hazard%s", comma, hazards,
+                      hazards == 1 ? "" : "s");
+        comma = total > sums ? ", " : "";
+        if (sums)
+            add_words(buffer, size, "%s%" PRId64 " wrong sum%s", comma, sums, sums == 1 ? "" : "s");
+    }
+    if (redundant)
+        add_words(buffer, size, "; %" PRId64 " redundant wait%s", redundant,
+                  redundant == 1 ? "" : "s");
+    if (proof->n_serial)
+        add_words(buffer, size, "; %" PRId64 " serial", proof->n_serial);
+    return buffer;
+}
