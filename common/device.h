@@ -4,7 +4,7 @@
  * Whoever holds a struct device queues work on streams (stream_id() of span.h) and orders it by
  * events, exactly as in CUDA; nothing queued need have happened before sync() returns.
  *
- * Life:  device_open -> alloc -> put .. -> sync -> { copy reduce compute scale record wait } ..
+ * Life:  device_open -> alloc -> put .. -> sync -> { copy reduce compute scale delay record wait }
  *        -> sync -> elapsed .. get .. -> close.    After a sync new work may be queued.
  *
  * Ids are small integers end to end: ranks 0.., streams rank * N_LANES + lane, events 0.. as many
@@ -69,6 +69,8 @@ struct device {
     struct device_facts facts;
 };
 
+#define DEVICE_MAX_DELAY_NS 1000000000
+
 struct device_verbs {
     const char *name; /* of the backend: "cuda", "host" */
 
@@ -88,7 +90,8 @@ struct device_verbs {
     /* Queue to[i] = from[i]. Any ranks; counts are equal; the stream belongs to the sender. */
     enum status (*copy)(struct device *d, int stream, struct span from, struct span to,
                         struct error *err);
-    /* Queue to[i] = to[i] op from[i], both on the stream's own rank. */
+    /* Queue to[i] = to[i] op from[i]; `to` lies on the stream's own rank. `from` does, too, or the
+     * setup names a link from the stream's rank to from's and the kernel can reach over it. */
     enum status (*reduce)(struct device *d, int stream, enum redop op, struct span from,
                           struct span to, struct error *err);
     /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i). */
@@ -96,6 +99,10 @@ struct device_verbs {
                            struct span to, struct error *err);
     /* Queue the scaling of avg over n ranks (arith_scale of arith.h), in place. */
     enum status (*scale)(struct device *d, int stream, int n, struct span at, struct error *err);
+
+    /* Queue: for so long (0 .. DEVICE_MAX_DELAY_NS) the stream does nothing else. It is how a plan
+     * with a missing wait is made to go wrong for certain: see run.h. */
+    enum status (*delay)(struct device *d, int stream, int64_t ns, struct error *err);
 
     /* Queue: the event happens when all that precedes it on the stream is done. An event is
      * recorded once between two syncs, before anything waits for it. */

@@ -265,7 +265,7 @@ static const struct device_verbs verbs = {
     .copy = cuda_copy,
     .reduce = cuda_reduce,
     .compute = cuda_compute,
-    .scale = cuda_scale,
+    .scale = cuda_scale, .delay = cuda_delay,
     .record = cuda_record,
     .wait = cuda_wait,
     .sync = cuda_sync,

@@ -116,6 +116,7 @@ enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span
 enum status cuda_compute(struct device *d, int stream, struct pattern pattern, int iteration,
                          struct span to, struct error *err);
 enum status cuda_scale(struct device *d, int stream, int n, struct span at, struct error *err);
+enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err);
 enum status cuda_record(struct device *d, int64_t event, int stream, struct error *err);
 enum status cuda_wait(struct device *d, int stream, int64_t event, struct error *err);
 enum status cuda_sync(struct device *d, struct error *err);

@@ -52,6 +52,21 @@ static enum status check_own(int stream, struct span span, const char *verb, str
                 stream, stream / N_LANES, span.rank);
 }
 
+/* Can a kernel of this rank read the other's memory? */
+static enum status check_reach(const struct cuda_device *c, int rank, int other, struct error *err)
+{
+    const int from = c->ranks[rank].gpu, to = c->ranks[other].gpu;
+    const int pair = from == to ? PAIR_PEER : c->pairs[from * c->n_gpus + to];
+    if (pair == PAIR_PEER || pair == PAIR_PEER_OURS)
+        return STATUS_OK;
+    return fail(err, STATUS_MACHINE,
+                "reduce: a kernel of rank %d (device %d) cannot read rank %d's memory (device "
+                "%d): %s",
+                rank, c->gpus[from].id, other, c->gpus[to].id,
+                pair == PAIR_STAGED ? "there is no peer access between them"
+                                    : "the setup names no such link");
+}
+
 static enum status check_event(const struct cuda_device *c, int64_t event, const char *verb,
                                struct error *err)
 {
@@ -143,7 +158,7 @@ enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span
     TRY(check_stream(c, stream, "reduce", err));
     TRY(cuda_check_span(c, from, "reduce", err));
     TRY(cuda_check_span(c, to, "reduce", err));
-    TRY(check_own(stream, from, "reduce", err));
+    TRY(check_reach(c, stream / N_LANES, from.rank, err));
     TRY(check_own(stream, to, "reduce", err));
     if ((int)op < 0 || (int)op >= N_REDOPS)
         return fail(err, STATUS_MACHINE, "reduce: there is no operator %d", (int)op);
@@ -192,6 +207,21 @@ enum status cuda_scale(struct device *d, int stream, int n, struct span at, stru
     TRY(begin(c, stream, "scale", &place, err));
     TRY(cuda_ok(kernels_scale(c->dtype, n, address(c, at), at.count, place.blocks, place.stream),
                 "scale", place.rank, err));
+out:
+    return status;
+}
+
+enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_stream(c, stream, "delay", err));
+    if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
+        return fail(err, STATUS_MACHINE, "delay: %lld ns are not from 0 to %d", (long long)ns,
+                    DEVICE_MAX_DELAY_NS);
+    TRY(begin(c, stream, "delay", &place, err));
+    TRY(cuda_ok(kernels_delay(ns, place.stream), "delay", place.rank, err));
 out:
     return status;
 }

@@ -64,6 +64,19 @@ static enum status check_kernel(const struct host *h, int stream, int rank, stru
     return check_stream(h, stream, err);
 }
 
+/* A kernel reads another rank's memory only over a link that the setup names. */
+static enum status check_reach(const struct host *h, int rank, int other, struct error *err)
+{
+    const struct device_facts *facts = &h->base.facts;
+    for (int i = 0; i < facts->n_links && rank != other; i++)
+        if (facts->links[i].from == rank && facts->links[i].to == other)
+            return STATUS_OK;
+    return rank == other ? STATUS_OK
+                         : fail(err, STATUS_MACHINE, "host device: a kernel of rank %d cannot "
+                                "reach rank %d's memory: the setup names no such link", rank,
+                                other);
+}
+
 static enum status check_event(const struct host *h, int64_t event, struct error *err)
 {
     if (event < 0 || event >= h->n_events)
@@ -122,11 +135,21 @@ static enum status host_reduce(struct device *d, int stream, enum redop op, stru
         return fail(err, STATUS_MACHINE, "host device: there is no operator %d", (int)op);
     TRY(check_pair(h, from, to, err));
     TRY(check_kernel(h, stream, to.rank, err));
-    TRY(check_kernel(h, stream, from.rank, err));
+    TRY(check_reach(h, stream / N_LANES, from.rank, err));
     struct host_item item = {.kind = HOST_REDUCE, .from = from, .to = to, .u.redop = op};
     TRY(enqueue(h, stream, item, err));
 out:
     return status;
+}
+
+static enum status host_delay(struct device *d, int stream, int64_t ns, struct error *err)
+{
+    struct host *h = host_of(d);
+    begin_run(h);
+    if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
+        return fail(err, STATUS_MACHINE, "host device: a delay of %" PRId64 " ns, not from 0 to %d",
+                    ns, DEVICE_MAX_DELAY_NS);
+    return enqueue(h, stream, (struct host_item){.kind = HOST_DELAY, .u.ns = ns}, err);
 }
 
 static enum status host_compute(struct device *d, int stream, struct pattern pattern,
@@ -335,6 +358,7 @@ static void host_close(struct device *d)
 static const struct device_verbs verbs = {
     .name = "host", .close = host_close, .alloc = host_alloc, .put = host_put, .get = host_get,
     .copy = host_copy, .reduce = host_reduce, .compute = host_compute, .scale = host_scale,
+    .delay = host_delay,
     .record = host_record, .wait = host_wait, .sync = host_sync, .elapsed = host_elapsed,
 };
 

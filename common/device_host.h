@@ -5,7 +5,7 @@
 
 #include "common/device.h"
 
-enum host_kind { HOST_COPY, HOST_REDUCE, HOST_COMPUTE, HOST_SCALE, HOST_RECORD, HOST_WAIT };
+enum host_kind { HOST_COPY, HOST_REDUCE, HOST_COMPUTE, HOST_SCALE, HOST_DELAY, HOST_RECORD, HOST_WAIT };
 
 /* One thing queued on a stream. */
 struct host_item {
@@ -15,6 +15,7 @@ struct host_item {
         int64_t event;          /* record, wait */
         enum redop redop;       /* reduce */
         int n;                  /* scale */
+        int64_t ns;             /* delay */
         struct { struct pattern pattern; int iteration; } fill; /* compute */
     } u;
 };

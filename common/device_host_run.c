@@ -43,9 +43,14 @@ static int64_t duration(const struct host *h, const struct host_item *item)
 {
     static const int passes[] = {[HOST_COPY] = 2, [HOST_REDUCE] = 3, [HOST_COMPUTE] = 1,
                                  [HOST_SCALE] = 2}; /* times that memory is read or written */
+    if (item->kind == HOST_DELAY)
+        return item->u.ns;
     double bytes = (double)item->to.count * (double)dtype_size(h->dtype);
-    if (item->kind == HOST_COPY && h->device_of[item->from.rank] != h->device_of[item->to.rank])
-        return h->model.link_latency_ns + llround(bytes / h->model.link_GBps);
+    int crosses = item->kind <= HOST_REDUCE &&
+                  h->device_of[item->from.rank] != h->device_of[item->to.rank];
+    if (crosses) /* a copy, or a kernel that reads a peer's memory */
+        return (item->kind == HOST_COPY ? h->model.link_latency_ns : h->model.kernel_latency_ns) +
+               llround(bytes / h->model.link_GBps);
     return h->model.kernel_latency_ns + llround(passes[item->kind] * bytes / h->model.memory_GBps);
 }
 
@@ -101,6 +106,7 @@ static enum status write_result(struct host *h, struct host_stream *stream, stru
     switch (item->kind) {
     case HOST_COPY: memmove(to, source, bytes); break;
     case HOST_REDUCE: loop_reduce(h->dtype, item->u.redop, to, source, item->to.count); break;
+    case HOST_DELAY: break;
     case HOST_SCALE: loop_scale(h->dtype, to, item->u.n, item->to.count); break;
     default: {
         struct pattern pattern = item->u.fill.pattern;

@@ -148,6 +148,21 @@ const void *const scale_kernels[N_DTYPES] = {ARITH_TYPES(SCALE_ROW)};
 const void *const compute_kernels[N_DTYPES] = {ARITH_TYPES(COMPUTE_ROW)};
 const void *const fill_kernels[] = {(const void *)fill_kernel<uint32_t>,
                                     (const void *)fill_kernel<uint64_t>};
+
+__device__ uint64_t global_ns()
+{
+    uint64_t ns;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+__global__ void delay_kernel(int64_t ns)
+{
+    const uint64_t begin = global_ns();
+    while (global_ns() - begin < (uint64_t)ns)
+        ;
+}
+
 struct cut (*const cuts[N_DTYPES])(const void *, const void *, int64_t) = {ARITH_TYPES(CUT_ROW)};
 
 cudaError_t launch(const void *kernel, struct cut cut, int blocks, void **args,
@@ -212,8 +227,18 @@ cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, in
     return launch(fill_kernels[wide], cut, blocks, args, stream);
 }
 
+cudaError_t kernels_delay(int64_t ns, cudaStream_t stream)
+{
+    void *args[] = {&ns};
+    const void *kernel = (const void *)delay_kernel;
+    const cudaError_t launched = cudaLaunchKernel(kernel, 1, 1, args, 0, stream);
+    const cudaError_t last = cudaGetLastError();
+    return launched != cudaSuccess ? launched : last;
+}
+
 cudaError_t kernels_load(void)
 {
+    const void *const delays[] = {(const void *)delay_kernel};
     cudaError_t result = load(&reduce_kernels[0][0], N_DTYPES * N_REDOPS);
     if (result == cudaSuccess)
         result = load(scale_kernels, N_DTYPES);
@@ -221,5 +246,7 @@ cudaError_t kernels_load(void)
         result = load(compute_kernels, N_DTYPES);
     if (result == cudaSuccess)
         result = load(fill_kernels, sizeof fill_kernels / sizeof *fill_kernels);
+    if (result == cudaSuccess)
+        result = load(delays, 1);
     return result;
 }

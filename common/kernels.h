@@ -41,6 +41,9 @@ cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, 
 cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
                          cudaStream_t stream);
 
+/* Does nothing for `ns` nanoseconds of the GPU's global timer, on one thread. */
+cudaError_t kernels_delay(int64_t ns, cudaStream_t stream);
+
 /* Loads every kernel on the current device. CUDA otherwise loads each at its first launch, which
  * falls into the first measurement and can wait for kernels that already run. */
 cudaError_t kernels_load(void);

@@ -168,16 +168,45 @@ out:
     return status;
 }
 
-/* What was found between this op and earlier ones counts as cured from here on. */
-static void assume_cured(struct check *c, int64_t id)
+/* The hazards of an op stand last in their kinds: items[first[kind] .. counts[kind]). The one about
+ * the latest op that still counts as unordered, or NULL. */
+static const struct finding *latest_hazard(const struct check *c, const int64_t *first)
 {
+    const struct finding *latest = NULL;
     for (int kind = FINDING_READ_AFTER_WRITE; kind <= FINDING_WRITE_AFTER_WRITE; kind++)
-        for (int64_t i = c->proof->counts[kind] - 1; i >= 0 && i < PROOF_MAX_FINDINGS; i--) {
+        for (int64_t i = first[kind]; i < c->proof->counts[kind] && i < PROOF_MAX_FINDINGS; i++) {
             const struct finding *f = place_of(c->proof, (enum finding_kind)kind, i);
-            if (f->op != id)
-                break;
-            order_assume(&c->order, f->other);
+            if (!order_has(&c->order, f->other) && (!latest || f->other > latest->other))
+                latest = f;
         }
+    return latest;
+}
+
+/* From here on this op's hazards count as cured. What the wait for one would cure, too, is taken
+ * back: one wait, one finding. `first`: see latest_hazard. */
+static enum status assume_cured(struct check *c, const int64_t *first, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t needed[N_FINDING_KINDS * PROOF_MAX_FINDINGS];
+    int n_needed = 0;
+    for (const struct finding *f; (f = latest_hazard(c, first)) != NULL;) {
+        needed[n_needed++] = f - c->proof->findings;
+        TRY(order_assume(&c->order, f->other, err));
+    }
+    for (int kind = FINDING_READ_AFTER_WRITE; n_needed > 0 && kind <= FINDING_WRITE_AFTER_WRITE;
+         kind++) {
+        int64_t kept = first[kind];
+        if (c->proof->counts[kind] > PROOF_MAX_FINDINGS)
+            continue;
+        for (int64_t i = first[kind]; i < c->proof->counts[kind]; i++)
+            for (int k = 0; k < n_needed; k++)
+                if (needed[k] == kind * PROOF_MAX_FINDINGS + i)
+                    *place_of(c->proof, (enum finding_kind)kind, kept++) =
+                        *place_of(c->proof, (enum finding_kind)kind, i);
+        c->proof->counts[kind] = kept;
+    }
+out:
+    return status;
 }
 
 static void check_waits(struct check *c, int64_t id)
@@ -263,11 +292,13 @@ static enum status visit(struct check *c, int64_t id, struct error *err)
     check_waits(c, id);
     if (op->dst.count == 0)
         return STATUS_OK;
+    int64_t before[N_FINDING_KINDS];
+    memcpy(before, c->proof->counts, sizeof before);
     if (op->src.count > 0)
         TRY(check_read(c, id, op->src, err));
-    assume_cured(c, id);
     TRY(check_write(c, id, err));
-    assume_cured(c, id);
+    if (memcmp(before, c->proof->counts, sizeof before) != 0)
+        TRY(assume_cured(c, before, err));
     check_scale(c, id);
     if (op->kind == OP_COMPUTE && op->iteration > 0 && op->dst.memory == MEMORY_DATA)
         check_goal(c, op->dst, id, op->iteration - 1,

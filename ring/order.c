@@ -180,6 +180,7 @@ void order_close(struct order *o)
     free(o->zero);
     free(o->kept);
     free(o->kept_of);
+    free(o->to_follow);
     free(o->spare);
     free(o->clocks);
     free(o->users);
@@ -269,10 +270,29 @@ int order_has(const struct order *o, int64_t a)
     return place(o, o->now, lane_of(o, a)) >= o->in_lane[a];
 }
 
-void order_assume(struct order *o, int64_t a)
+enum status order_assume(struct order *o, int64_t a, struct error *err)
 {
-    if (!order_has(o, a))
-        set_place(o, o->now, lane_of(o, a), o->in_lane[a]);
+    enum status status = STATUS_OK;
+    int64_t n = 0;
+    TRY(make_room((void **)&o->to_follow, 1, &o->follow_capacity, sizeof a, "the proof", err));
+    o->to_follow[n++] = a;
+    while (n > 0) {
+        int64_t id = o->to_follow[--n];
+        int lane = lane_of(o, id);
+        int64_t known = place(o, o->now, lane);
+        if (o->in_lane[id] > known)
+            set_place(o, o->now, lane, o->in_lane[id]);
+        for (; id != NONE && o->in_lane[id] > known; id = o->before[id]) {
+            int n_waits = o->plan->ops[id].n_waits;
+            TRY(make_room((void **)&o->to_follow, n + n_waits + 1, &o->follow_capacity, sizeof a,
+                          "the proof", err));
+            for (int i = 0; i < n_waits; i++)
+                o->to_follow[n++] = waits_of(o, id)[i].op;
+            o->work += 8 + 8 * (int64_t)n_waits;
+        }
+    }
+out:
+    return status;
 }
 
 int64_t order_implied(struct order *o, int i)

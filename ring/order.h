@@ -39,6 +39,8 @@ struct order {
     void **spare;        /* clocks to use again */
     int64_t n_spare, n_made;
     int64_t work;        /* so far; a caller may add its own */
+    int64_t *to_follow;  /* of order_assume */
+    int64_t follow_capacity;
 };
 
 /* Every op's wait must name an op of the plan. STATUS_MACHINE: no memory. */
@@ -58,8 +60,9 @@ static inline int64_t order_at(const struct order *order, int64_t position)
 /* Must op `a` have ended before the op being visited begins? */
 int order_has(const struct order *order, int64_t a);
 
-/* From here on `a` counts as having ended before the op being visited. */
-void order_assume(struct order *order, int64_t a);
+/* From here on `a`, with all that it comes after, counts as having ended before the op being
+ * visited. STATUS_MACHINE: no memory. */
+enum status order_assume(struct order *order, int64_t a, struct error *err);
 
 /* The op that makes the i-th wait of the op being visited needless, because it comes no earlier
  * than the op waited for: the op before it in its lane or another one that it waits for (of two

@@ -17,14 +17,20 @@ struct timing {
     int64_t clock_error_ns;     /* per_op: how far the devices' clocks may be apart */
 };
 
-/* The element read in each segment is its first. Rings of more than VALUES_MAX_RANKS ranks stop at
- * each step, too, but nothing is read. */
+/* The element read in each segment is its first. Plans of more than VALUES_MAX_RANKS ranks or
+ * VALUES_MAX_OPS ops stop at each step, too, but nothing is read. */
 #define VALUES_MAX_RANKS 16
+#define VALUES_MAX_OPS 4000
+static inline int values_fit(int n_ranks, int64_t n_ops)
+{
+    return n_ranks <= VALUES_MAX_RANKS && n_ops <= VALUES_MAX_OPS;
+}
+
 struct values {
     int n_stops;                /* stop 0 is before the first op */
     struct stop {
-        int iteration, step;    /* the last ring step done; step NONE at stop 0 and
-                                   behind the ops that fill data anew */
+        int iteration, step;    /* the last ring step done; step NONE at stop 0, behind the ops
+                                   that fill data anew, and in plans without steps */
         int64_t end;            /* ops [.., end) of the run's sequence are done */
     } *stops;                   /* owned */
     double *read; /* owned, [n_stops][n_ranks][n_ranks segments]; empty: NaN. Or NULL */

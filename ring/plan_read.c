@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/input.h"
+#include "common/quote.h"
 #include "ring/goal.h"
 #include "ring/plan_text.h"
 
@@ -170,7 +172,8 @@ static enum status read_span(struct reader *r, struct span *out)
         return STATUS_OK;
     }
     if (memory != NONE && *from++ == '[' &&
-        scan_number(&from, end, INT64_MAX / 2, &out->first) && from < end && *from++ == ':' && scan_number(&from, end, INT64_MAX / 2, &last) && from + 1 == end &&
+        scan_number(&from, end, INT64_MAX / 2, &out->first) && from < end &&
+        *from++ == ':' && scan_number(&from, end, INT64_MAX / 2, &last) && from + 1 == end &&
         *from == ']' && last >= out->first) {
         out->memory = (enum memory)memory;
         out->count = last - out->first;
@@ -497,5 +500,21 @@ out:
     free(r.awaited);
     if (status != STATUS_OK)
         plan_free(plan);
+    return status;
+}
+
+#define MOST_BYTES ((size_t)1 << 30) /* a plan of 1024 ranks takes 400 MB */
+
+enum status plan_read_file(struct plan *plan, const char *path, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct quote quoted = quote_path(strcmp(path, "-") == 0 ? "standard input" : path);
+    char *text = NULL;
+    size_t length;
+    memset(plan, 0, sizeof *plan);
+    TRY(input_read(path, quoted.text, MOST_BYTES, &text, &length, err));
+    TRY(plan_read(plan, text, length, quoted.text, err));
+out:
+    free(text);
     return status;
 }

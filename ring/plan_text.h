@@ -32,4 +32,7 @@ void plan_write(const struct plan *plan, FILE *file);
 enum status plan_read(struct plan *plan, const char *text, size_t length, const char *source,
                       struct error *err);
 
+/* The same from a file, or from standard input where `path` is "-". STATUS_USAGE: unreadable. */
+enum status plan_read_file(struct plan *plan, const char *path, struct error *err);
+
 #endif

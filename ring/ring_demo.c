@@ -13,6 +13,7 @@
 #include "common/interrupt.h"
 #include "common/quote.h"
 #include "ring/doctor.h"
+#include "ring/museum.h"
 #include "ring/plan_text.h"
 #include "ring/ring.h"
 #include "ring/run.h"
@@ -32,28 +33,89 @@ static void story_free(struct story *story)
 
 /* ---- run and verify ---- */
 
-static enum status make_plan(const struct settings *s, struct plan *plan, struct error *err)
+static enum status judge_values(const struct story *story)
 {
+    return story->verdict.n_different || story->verdict.n_wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+/* Settings first, but for --plan, whose file says how many ranks there are. */
+static enum status make_plan(struct settings *s, struct plan *plan, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (s->plan_file)
+        TRY(plan_read_file(plan, s->plan_file, err));
+    TRY(settings_settle(s, s->plan_file ? plan : NULL, err));
     const struct ring_shape shape = {
         .n_ranks = s->n_ranks, .count = s->count, .dtype = s->dtype, .redop = s->redop,
         .pieces = s->pieces, .slots = s->slots, .iterations = s->repeat,
     };
-    return ring_plan(plan, &shape, err);
+    if (!s->plan_file)
+        TRY(ring_plan(plan, &shape, err));
+    if (s->bug)
+        TRY(bug_apply(s->bug, plan, err));
+out:
+    return status;
+}
+
+/* The op that --delay names. */
+static enum status find_delayed(const struct settings *s, const struct plan *plan, int64_t *out,
+                                struct error *err)
+{
+    int length = s->delay ? (int)(strrchr(s->delay, ':') - s->delay) : 0;
+    char name[OP_NAME_SIZE];
+    for (*out = 0; s->delay && *out < plan->n_ops; ++*out) {
+        const char *own = op_name(plan, *out, name);
+        if ((int)strlen(own) == length && strncmp(own, s->delay, (size_t)length) == 0)
+            return STATUS_OK;
+    }
+    return !s->delay ? STATUS_OK
+                     : fail(err, STATUS_USAGE, "--delay %s: the plan has no op of this name; "
+                            "ring_demo plan prints its names, as in s0.copy.r0",
+                            quote_text(s->delay).text);
+}
+
+static enum status run_first(const struct settings *s, const struct run_options *options,
+                             struct story *story, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(run_open(&story->device, s->backend, &story->plan, options, err));
+    TRY(run_plan(story->device, &story->plan, &s->data, options, &story->timing, err));
+    TRY(verify(story->device, &story->plan, &s->data, &story->verdict, err));
+out:
+    return status;
+}
+
+/* Other seeds, until one shows a wrong result; the story ends with that one, or with the last. */
+static enum status search_seeds(const struct settings *s, struct run_options *options,
+                                struct story *story, struct error *err)
+{
+    enum status status = STATUS_OK;
+    while (judge_values(story) == STATUS_OK && story->seed + 1 < (uint64_t)s->n_seeds) {
+        story->device->verbs->close(story->device);
+        story->device = NULL;
+        timing_free(&story->timing);
+        options->seed = ++story->seed;
+        TRY(run_first(s, options, story, err));
+    }
+out:
+    return status;
 }
 
 static enum status run_passes(const struct settings *s, struct story *story, struct error *err)
 {
     enum status status = STATUS_OK;
-    const struct run_options options = {
+    struct run_options options = {
         .device_of = s->device_of, .timed = s->trace != TRACE_NONE || s->backend == BACKEND_HOST,
-        .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model,
-        .random = s->random, .seed = s->seed,
+        .delay_ns = s->delay_ns, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
+        .model = s->model, .random = s->random, .seed = s->seed,
+        .stale_uploads = s->bug && s->bug->stale_uploads,
     };
-    TRY(run_open(&story->device, s->backend, &story->plan, &options, err));
-    TRY(run_plan(story->device, &story->plan, &s->data, options.timed, &story->timing, err));
-    TRY(verify(story->device, &story->plan, &s->data, &story->verdict, err));
+    story->seed = s->seed;
+    TRY(find_delayed(s, &story->plan, &options.delayed, err));
+    TRY(run_first(s, &options, story, err));
+    TRY(search_seeds(s, &options, story, err));
     if (s->trace == TRACE_TEXT) {
-        TRY(run_values(story->device, &story->plan, &s->data, &story->values, err));
+        TRY(run_values(story->device, &story->plan, &s->data, &options, &story->values, err));
         TRY(verify_hash(story->device, &story->plan, &story->second_hash, err));
         story->two_passes = 1;
     }
@@ -64,8 +126,9 @@ out:
 static enum status judge(const struct story *story, struct error *err)
 {
     if (proof_total(&story->proof))
-        return fail(err, STATUS_WRONG, "the plan is refuted");
-    if (story->verdict.n_different || story->verdict.n_wrong)
+        return fail(err, STATUS_WRONG, "the plan is refuted%s",
+                    judge_values(story) == STATUS_OK ? "" : ", and the result is wrong");
+    if (judge_values(story) != STATUS_OK)
         return fail(err, STATUS_WRONG, "the result is wrong");
     if (story->two_passes && story->second_hash != story->verdict.hash)
         return fail(err, STATUS_WRONG, "two runs of the same plan gave different results");
@@ -88,6 +151,23 @@ static enum status write_result(const struct settings *s, struct story *story, s
 
 /* ---- the commands ---- */
 
+/* The judgement, every finding that was kept, and what may be left out. */
+static void print_proof(const struct plan *plan, const struct proof *proof)
+{
+    char line[FINDING_TEXT_SIZE];
+    int64_t n_remarks = proof->counts[REMARK_REDUNDANT] + proof->counts[REMARK_PULL];
+    printf("%s\n", proof_line(plan, proof, line, sizeof line));
+    for (int i = 0; i < proof->n_findings + proof->n_remarks; i++) {
+        if (i == proof->n_findings && proof_total(proof) > proof->n_findings)
+            printf("  ... and %" PRId64 " more\n", proof_total(proof) - proof->n_findings);
+        printf("  %s\n", finding_text(plan, &proof->findings[i], line, sizeof line));
+    }
+    if (proof->n_remarks == 0 && proof_total(proof) > proof->n_findings)
+        printf("  ... and %" PRId64 " more\n", proof_total(proof) - proof->n_findings);
+    if (n_remarks > proof->n_remarks)
+        printf("  ... and %" PRId64 " more remarks\n", n_remarks - proof->n_remarks);
+}
+
 static enum status command_ring(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -96,9 +176,13 @@ static enum status command_ring(struct settings *s, struct error *err)
         return fail(err, STATUS_USAGE,
                     "--step pauses for a key, and standard input or output is no "
                     "terminal; leave --step out to print all steps");
-    TRY(settings_settle(s, err));
     TRY(make_plan(s, &story.plan, err));
     TRY(check_plan(&story.plan, &story.proof, err));
+    if (!proof_can_run(&story.proof)) {
+        if (s->trace != TRACE_JSON)
+            print_proof(&story.plan, &story.proof);
+        TRY(fail(err, STATUS_WRONG, "the plan is refuted, and cannot run"));
+    }
     TRY(run_passes(s, &story, err));
     TRY(write_result(s, &story, err));
     TRY(show(s, &story, err));
@@ -112,37 +196,10 @@ static enum status command_plan(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
     struct plan plan = {0};
-    TRY(settings_settle(s, err));
     TRY(make_plan(s, &plan, err));
     plan_write(&plan, stdout);
 out:
     plan_free(&plan);
-    return status;
-}
-
-#define PLAN_TEXT_MOST (1l << 30) /* bytes; a plan of 1024 ranks takes 400 MB */
-
-/* All of a file, or of standard input ("-"); *text is the caller's to free. */
-static enum status read_all(const char *path, const char *name, char **text, size_t *length,
-                            struct error *err)
-{
-    enum status status = STATUS_OK;
-    int64_t capacity = 0;
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    *length = 0;
-    if (!file)
-        return fail(err, STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));
-    for (size_t n = 1; n > 0; *length += n) {
-        if (*length > PLAN_TEXT_MOST)
-            TRY(fail(err, STATUS_USAGE, "%s: has more than 1 GiB, more than any plan", name));
-        TRY(make_room((void **)text, (long long)*length + 4096, &capacity, 1, name, err));
-        n = fread(*text + *length, 1, (size_t)capacity - *length, file);
-    }
-    if (ferror(file))
-        TRY(fail(err, STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno)));
-out:
-    if (file != stdin)
-        fclose(file);
     return status;
 }
 
@@ -151,24 +208,45 @@ static enum status command_check(struct settings *s, struct error *err)
     enum status status = STATUS_OK;
     struct plan plan = {0};
     struct proof proof = {0};
-    char *text = NULL, line[512];
-    size_t length;
-    const struct quote quoted = quote_path(strcmp(s->file, "-") == 0 ? "standard input" : s->file);
-    const char *name = quoted.text;
-    TRY(read_all(s->file, name, &text, &length, err));
-    TRY(plan_read(&plan, text, length, name, err));
+    TRY(plan_read_file(&plan, s->file, err));
     TRY(check_plan(&plan, &proof, err));
-    printf("%s\n", proof_line(&plan, &proof, line, sizeof line));
-    for (int i = 0; i < proof.n_findings; i++)
-        printf("  %s\n", finding_text(&plan, &proof.findings[i], line, sizeof line));
-    if (proof_total(&proof) > proof.n_findings)
-        printf("  ... and %" PRId64 " more\n", proof_total(&proof) - proof.n_findings);
+    print_proof(&plan, &proof);
     if (proof_total(&proof))
-        status = fail(err, STATUS_WRONG, "%s: the plan is refuted", name);
+        status = fail(err, STATUS_WRONG, "%s: the plan is refuted",
+                      strcmp(s->file, "-") == 0 ? "standard input" : quote_path(s->file).text);
 out:
-    free(text);
     proof_free(&proof);
     plan_free(&plan);
+    return status;
+}
+
+#define EVERY_WAIT "every-wait" /* no exhibit, but a table: what each wait of the ring is for */
+
+static enum status command_bugs(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int as_claimed = 1, every_wait = s->file && strcmp(s->file, EVERY_WAIT) == 0;
+    const struct bug *bug = s->file ? bug_find(s->file) : NULL;
+    if (s->n_ranks && !every_wait)
+        return fail(err, STATUS_USAGE, "--gpus is for bugs " EVERY_WAIT "; each exhibit has its own "
+                    "number of ranks");
+    if (s->n_ranks == 1 || s->n_ranks > 16)
+        return fail(err, STATUS_USAGE, "--gpus %d: from 2 to 16 for bugs " EVERY_WAIT, s->n_ranks);
+    if (s->file && !bug && !every_wait)
+        return fail(err, STATUS_USAGE, "there is no exhibit '%s'; ring_demo bugs lists them, and "
+                    "there is " EVERY_WAIT, quote_text(s->file).text);
+    int n_ranks = s->n_ranks ? s->n_ranks : 3;
+    TRY(settings_settle(s, NULL, err));
+    const struct museum museum = {
+        .backend = s->backend, .n_devices = s->inventory.n_devices, .runs = s->runs,
+        .model = s->model, .file = stdout,
+    };
+    TRY(every_wait ? museum_waits(&museum, n_ranks, &as_claimed, err)
+        : bug      ? museum_show(&museum, bug, &as_claimed, err)
+                   : museum_list(&museum, &as_claimed, err));
+    if (!as_claimed)
+        status = fail(err, STATUS_WRONG, "something is not as it is claimed to be");
+out:
     return status;
 }
 
@@ -182,7 +260,8 @@ static enum status command_doctor(struct settings *s, struct error *err)
 
 static enum status (*const commands[N_COMMANDS])(struct settings *, struct error *) = {
     [COMMAND_RING] = command_ring, [COMMAND_PLAN] = command_plan,
-    [COMMAND_CHECK] = command_check, [COMMAND_DOCTOR] = command_doctor,
+    [COMMAND_CHECK] = command_check, [COMMAND_BUGS] = command_bugs,
+    [COMMAND_DOCTOR] = command_doctor,
 };
 
 int main(int argc, char **argv)

@@ -23,7 +23,7 @@ static int compare_links(const void *a, const void *b)
     return x->from != y->from ? x->from - y->from : x->to - y->to;
 }
 
-/* Every pair of ranks between which the plan copies, each once. *links is the caller's to free. */
+/* Every pair of ranks between which the plan copies or reaches, each once. *links is the caller's to free. */
 static enum status find_links(const struct plan *plan, struct device_link **links, int *n_links,
                               struct error *err)
 {
@@ -34,6 +34,8 @@ static enum status find_links(const struct plan *plan, struct device_link **link
         const struct op *op = &plan->ops[id];
         if (op->kind == OP_COPY && op->src.rank != op->dst.rank)
             (*links)[n++] = (struct device_link){op->src.rank, op->dst.rank};
+        if (op->kind == OP_REDUCE && op->src.rank != op->rank && op->src.count > 0)
+            (*links)[n++] = (struct device_link){op->rank, op->src.rank}; /* the kernel reaches out */
     }
     qsort(*links, (size_t)n, sizeof **links, compare_links);
     int64_t kept = 0;
@@ -72,7 +74,7 @@ out:
 /* ---- queueing ---- */
 
 static enum status load(struct device *device, const struct plan *plan, const struct init *init,
-                        struct error *err)
+                        int stale, struct error *err)
 {
     enum status status = STATUS_OK;
     int64_t block = BLOCK_BYTES / (int64_t)dtype_size(plan->dtype);
@@ -81,7 +83,8 @@ static enum status load(struct device *device, const struct plan *plan, const st
     for (int rank = 0; rank < plan->n_ranks; rank++)
         for (int64_t first = 0; first < plan->count; first += block) {
             int64_t n = plan->count - first < block ? plan->count - first : block;
-            TRY(init_fill(init, rank, 0, first, n, buffer, err));
+            int filled = stale && rank + 1 < plan->n_ranks ? rank + 1 : rank;
+            TRY(init_fill(init, filled, 0, first, n, buffer, err));
             TRY(device->verbs->put(device, (struct span){rank, MEMORY_DATA, first, n}, buffer,
                                    err));
         }
@@ -109,8 +112,8 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
 /* Waits for ops below `synced` in the sequence (positions[] tells) are over: a sync has seen them.
  */
 static enum status queue_op(struct device *device, const struct plan *plan, int64_t id,
-                            const struct init *init, int timed, const int64_t *positions,
-                            int64_t synced, struct error *err)
+                            const struct init *init, const struct run_options *options,
+                            const int64_t *positions, int64_t synced, struct error *err)
 {
     enum status status = STATUS_OK;
     const struct op *op = &plan->ops[id];
@@ -120,7 +123,9 @@ static enum status queue_op(struct device *device, const struct plan *plan, int6
         if (!positions || positions[other] >= synced)
             TRY(device->verbs->wait(device, stream, end_event(other), err));
     }
-    if (timed)
+    if (options->delay_ns > 0 && options->delayed == id)
+        TRY(device->verbs->delay(device, stream, options->delay_ns, err));
+    if (options->timed)
         TRY(device->verbs->record(device, begin_event(id), stream, err));
     TRY(do_op(device, plan, op, init, err));
     TRY(device->verbs->record(device, end_event(id), stream, err));
@@ -163,14 +168,14 @@ out:
 
 /* Loads fresh data and runs the whole plan; *ns is what that took on the host's clock. */
 static enum status run_through(struct device *device, const struct plan *plan,
-                               const struct init *init, const struct order *order, int timed,
-                               int64_t *ns, struct error *err)
+                               const struct init *init, const struct order *order,
+                               const struct run_options *options, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
-    TRY(load(device, plan, init, err));
+    TRY(load(device, plan, init, options->stale_uploads, err));
     int64_t begin = wall_ns();
     for (int64_t at = 0; at < order->n_sequence; at++)
-        TRY(queue_op(device, plan, order_at(order, at), init, timed, NULL, 0, err));
+        TRY(queue_op(device, plan, order_at(order, at), init, options, NULL, 0, err));
     TRY(device->verbs->sync(device, err));
     *ns = wall_ns() - begin;
 out:
@@ -178,17 +183,18 @@ out:
 }
 
 enum status run_plan(struct device *device, const struct plan *plan, const struct init *init,
-                     int timed, struct timing *timing, struct error *err)
+                     const struct run_options *options, struct timing *timing,
+                     struct error *err)
 {
     enum status status = STATUS_OK;
     struct order order = {0};
     memset(timing, 0, sizeof *timing);
     TRY(order_open(&order, plan, err));
-    if (timed && !device->facts.simulated) /* first launches and first copies are slow */
-        TRY(run_through(device, plan, init, &order, timed, &timing->total_ns, err));
-    TRY(run_through(device, plan, init, &order, timed, &timing->total_ns, err));
-    timing->wall = !timed;
-    if (timed)
+    if (options->timed && !device->facts.simulated) /* first launches and first copies are slow */
+        TRY(run_through(device, plan, init, &order, options, &timing->total_ns, err));
+    TRY(run_through(device, plan, init, &order, options, &timing->total_ns, err));
+    timing->wall = !options->timed;
+    if (options->timed)
         TRY(read_times(device, plan, timing, err));
 out:
     order_close(&order);
@@ -199,10 +205,17 @@ out:
 
 /* ---- pass 2 ---- */
 
+static int has_steps(const struct plan *plan)
+{
+    int64_t id = 0;
+    while (id < plan->n_ops && plan->ops[id].step == NONE)
+        id++;
+    return id < plan->n_ops;
+}
+
 /* A stop lies where the next op belongs to another ring step or another iteration, and behind
  * the ops that filled the data anew. */
-static int stops_before(const struct plan *plan, const struct stop *now, int64_t previous,
-                        int64_t id)
+static int step_ends(const struct plan *plan, const struct stop *now, int64_t previous, int64_t id)
 {
     const struct op *op = &plan->ops[id];
     return op->iteration != now->iteration ||
@@ -210,32 +223,49 @@ static int stops_before(const struct plan *plan, const struct stop *now, int64_t
            (plan->ops[previous].kind == OP_COMPUTE && op->kind != OP_COMPUTE);
 }
 
+/* Without steps: where the next op waits for one that came behind the last stop. */
+static int waits_since(const struct plan *plan, const int64_t *positions, int64_t begin, int64_t id)
+{
+    const struct op *op = &plan->ops[id];
+    for (int i = 0; i < op->n_waits; i++)
+        if (positions[plan->waits[op->first_wait + i].op] >= begin)
+            return 1;
+    return 0;
+}
+
+static enum status add_stop(struct values *values, int64_t *capacity, struct stop stop,
+                            struct error *err)
+{
+    enum status status = make_room((void **)&values->stops, values->n_stops + 1, capacity,
+                                   sizeof *values->stops, "stops", err);
+    if (status == STATUS_OK)
+        values->stops[values->n_stops++] = stop;
+    return status;
+}
+
 static enum status find_stops(const struct plan *plan, const struct order *order,
-                              struct values *values, struct error *err)
+                              const int64_t *positions, struct values *values, struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t most = 2;
-    for (int64_t at = 1; at < order->n_sequence; at++)
-        most += plan->ops[order_at(order, at)].step != plan->ops[order_at(order, at - 1)].step ||
-                plan->ops[order_at(order, at)].kind != plan->ops[order_at(order, at - 1)].kind ||
-                plan->ops[order_at(order, at)].iteration !=
-                    plan->ops[order_at(order, at - 1)].iteration;
-    TRY(allocate((void **)&values->stops, most, sizeof *values->stops, "stops", err));
     struct stop now = {.iteration = 0, .step = NONE};
-    values->stops[values->n_stops++] = now;
+    int64_t capacity = 0, begin = 0;
+    int steps = has_steps(plan);
+    TRY(add_stop(values, &capacity, now, err));
     for (int64_t at = 0; at < order->n_sequence; at++) {
         int64_t id = order_at(order, at);
-        if (at > 0 && stops_before(plan, &now, order_at(order, at - 1), id)) {
-            values->stops[values->n_stops++] = now;
+        if (at > 0 && (steps ? step_ends(plan, &now, order_at(order, at - 1), id)
+                             : waits_since(plan, positions, begin, id))) {
+            TRY(add_stop(values, &capacity, now, err));
             now.step = NONE;
+            begin = at;
         }
         now.iteration = plan->ops[id].iteration;
         now.step = plan->ops[id].step != NONE ? plan->ops[id].step : now.step;
         now.end = at + 1;
     }
     if (order->n_sequence > 0)
-        values->stops[values->n_stops++] = now;
-    if (plan->n_ranks <= VALUES_MAX_RANKS)
+        TRY(add_stop(values, &capacity, now, err));
+    if (values_fit(plan->n_ranks, plan->n_ops))
         TRY(allocate((void **)&values->read,
                      (int64_t)values->n_stops * plan->n_ranks * plan->n_ranks, sizeof *values->read,
                      "values of the trace", err));
@@ -265,22 +295,25 @@ out:
 }
 
 enum status run_values(struct device *device, const struct plan *plan, const struct init *init,
-                       struct values *values, struct error *err)
+                       const struct run_options *options, struct values *values,
+                       struct error *err)
 {
     enum status status = STATUS_OK;
     struct order order = {0};
     int64_t *positions = NULL, done = 0;
+    const struct run_options untimed = {.timed = 0};
     memset(values, 0, sizeof *values);
     TRY(order_open(&order, plan, err));
     TRY(allocate((void **)&positions, plan->n_ops, sizeof *positions, "positions", err));
     for (int64_t at = 0; at < order.n_sequence; at++)
         positions[order_at(&order, at)] = at;
-    TRY(find_stops(plan, &order, values, err));
-    TRY(load(device, plan, init, err));
+    TRY(find_stops(plan, &order, positions, values, err));
+    TRY(load(device, plan, init, options->stale_uploads, err));
     for (int stop = 0; stop < values->n_stops; stop++) {
         int64_t synced = done;
         for (; done < values->stops[stop].end; done++)
-            TRY(queue_op(device, plan, order_at(&order, done), init, 0, positions, synced, err));
+            TRY(queue_op(device, plan, order_at(&order, done), init, &untimed, positions,
+                         synced, err));
         TRY(device->verbs->sync(device, err));
         if (values->read)
             TRY(read_values(device, plan,

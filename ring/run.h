@@ -1,15 +1,20 @@
 /* run.h - carries out a plan on devices: the only bridge between the two.
  *
  *     TRY(run_open(&device, backend, plan, &options, err));
- *     TRY(run_plan(device, plan, init, timed, &timing, err)); pass 1, then verified (timed: as in
- *                                                             the options)
- *     TRY(run_values(device, plan, init, &values, err));    pass 2: stops after every ring step
+ *     TRY(run_plan(device, plan, init, &options, &timing, err));   pass 1, then verified
+ *     TRY(run_values(device, plan, init, &options, &values, err)); pass 2: stops after every ring
+ *                                                                  step
  *
  * Pass 1 queues the whole plan without looking up: each op becomes "wait for its waits, do it,
  * record its event". On GPUs a timed pass runs twice, and the second time counts. Pass 2 runs the
  * same plan again on the same data, but waits for all devices after each ring step and reads one
  * element of every segment of every rank, so that the values in a trace were read, not worked out.
- * Its times are of no interest and not kept.
+ * Its times are of no interest and not kept. A plan without ring steps stops before each op that
+ * waits for one since the last stop.
+ *
+ * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are over.
+ * Nothing else changes, so a plan without hazards gives the same bits; where a wait for this op is
+ * missing, whoever should have waited now goes first.
  */
 #ifndef RING_RUN_H
 #define RING_RUN_H
@@ -22,6 +27,10 @@
 struct run_options {
     const int *device_of;       /* [n_ranks] */
     int timed;                  /* record when each op began and ended */
+    int64_t delayed;            /* op to hold back ... */
+    int64_t delay_ns;           /* ... for so long; 0 = none */
+    int stale_uploads;          /* host: each upload reads the buffer only once it holds the next
+                                   rank's data: the fault of the exhibit `host-buffer` */
     int timeout_s, peer_off;    /* cuda */
     struct device_model model;  /* host */
     int random;
@@ -34,9 +43,11 @@ enum status run_open(struct device **device, enum device_backend backend, const 
 
 /* Both begin by writing each rank's data of iteration 0. The plan has passed proof_can_run(). */
 enum status run_plan(struct device *device, const struct plan *plan, const struct init *init,
-                     int timed, struct timing *timing, struct error *err);
+                     const struct run_options *options, struct timing *timing,
+                     struct error *err);
 enum status run_values(struct device *device, const struct plan *plan, const struct init *init,
-                       struct values *values, struct error *err);
+                       const struct run_options *options, struct values *values,
+                       struct error *err);
 
 /* Writes each rank's data (after the run) to its file: %r in the pattern is the rank. */
 enum status run_output(struct device *device, const struct plan *plan, const char *pattern,

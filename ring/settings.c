@@ -126,6 +126,7 @@ SETTER(set_dtype)
 SETTER(set_redop)
 {
     SETTINGS;
+    s->redop_given = 1;
     if (!redop_parse(text, &s->redop))
         return fail(err, STATUS_USAGE, "--op %s: sum, avg, min, max or prod is wanted",
                     quote_text(text).text);
@@ -146,11 +147,15 @@ SETTER(set_schedule)
 {
     SETTINGS;
     int64_t seed = 0;
-    s->random = strncmp(text, "random:", 7) == 0;
-    if (s->random ? !parse_count(text + 7, 0, INT64_MAX, 0, &seed) : strcmp(text, "model") != 0)
-        return fail(err, STATUS_USAGE, "--schedule %s: model or random:SEED is wanted, SEED a "
-                    "whole number", quote_text(text).text);
-    s->seed = (uint64_t)seed;
+    int search = strncmp(text, "search:", 7) == 0;
+    s->random = search || strncmp(text, "random:", 7) == 0;
+    if (s->random ? !parse_count(text + 7, search, search ? 1000000 : INT64_MAX, 0, &seed)
+                  : strcmp(text, "model") != 0)
+        return fail(err, STATUS_USAGE,
+                    "--schedule %s: model, random:SEED or search:K is wanted, SEED a whole number, "
+                    "K from 1 to 1000000", quote_text(text).text);
+    s->seed = search ? 0 : (uint64_t)seed;
+    s->n_seeds = search ? (int)seed : 0;
     return STATUS_OK;
 }
 
@@ -188,6 +193,32 @@ SETTER(set_p2p)
     return STATUS_OK;
 }
 
+SETTER(set_plan) { SETTINGS; return set_file("plan", text, &s->plan_file, err); }
+SETTER(set_runs) { SETTINGS; return set_int("runs", text, 1, 1000000, &s->runs, err); }
+
+SETTER(set_bug)
+{
+    SETTINGS;
+    s->bug = bug_find(text);
+    return s->bug ? STATUS_OK
+                  : fail(err, STATUS_USAGE, "--bug %s: there is no such exhibit; ring_demo bugs "
+                         "lists them", quote_text(text).text);
+}
+
+/* NAME:US; names may hold colons, too. The op is looked for once the plan is there. */
+SETTER(set_delay)
+{
+    SETTINGS;
+    const char *colon = strrchr(text, ':');
+    int64_t us = 0;
+    if (!colon || colon == text || !parse_count(colon + 1, 1, DEVICE_MAX_DELAY_NS / 1000, 0, &us))
+        return fail(err, STATUS_USAGE, "--delay %s: OP:US is wanted, as in s0.copy.r0:300 (us from "
+                    "1 to %d)", quote_text(text).text, DEVICE_MAX_DELAY_NS / 1000);
+    s->delay = text;
+    s->delay_ns = us * 1000;
+    return STATUS_OK;
+}
+
 SETTER(set_color)
 {
     SETTINGS;
@@ -202,17 +233,24 @@ SETTER(set_color)
 
 #define RING (1u << COMMAND_RING)
 #define PLAN (1u << COMMAND_PLAN)
+#define CHECK (1u << COMMAND_CHECK)
+#define BUGS (1u << COMMAND_BUGS)
 #define EVERY ((1u << N_COMMANDS) - 1)
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | PLAN, "ranks (default: all visible GPUs if two or more; else 4)",
+    {'g', "gpus", "N", RING | PLAN | BUGS, "ranks (default: all visible GPUs if two or more; else 4)",
      set_gpus},
     {0, "devices", "LIST", RING,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
      "repeats takes several ranks",
      set_devices},
-    {0, "backend", "B", RING, "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
+    {0, "backend", "B", RING | BUGS, "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
+    {0, "plan", "FILE", RING,
+     "run this plan instead of the ring's (- is standard input); it gives\n"
+     "ranks, count, type and operator",
+     set_plan},
+    {0, "bug", "NAME", RING | PLAN, "put a fault into the ring; ring_demo bugs lists them", set_bug},
     {'c', "count", "E", RING | PLAN,
      "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
      "powers of 1024",
@@ -236,9 +274,10 @@ static const struct option_row rows[] = {
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "schedule", "S", RING,
-     "simulated GPUs: model (default), or random:SEED, any order that\n"
-     "the waits allow",
+     "simulated GPUs: model (default), random:SEED, any order that the\n"
+     "waits allow, or search:K, the first of K seeds that goes wrong",
      set_schedule},
+    {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
     {0, "link", "L", RING,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
      "pcie3, or GBps:us, as in 25:1.5",
@@ -247,6 +286,7 @@ static const struct option_row rows[] = {
      set_p2p},
     {0, "timeout", "S", RING, "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
+    {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
     {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
     {'q', "quiet", NULL, RING, "print the verdicts only", set_quiet},
     {'h', "help", NULL, EVERY, "print this", set_help},
@@ -260,6 +300,7 @@ static const struct {
     [COMMAND_RING] = {"ring", "", "one ring all-reduce, run, verified and explained"},
     [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it"},
     [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan in a file (- is standard input)"},
+    [COMMAND_BUGS] = {"bugs", "[NAME]", "the museum: broken rings, shown and caught"},
     [COMMAND_DOCTOR] = {"doctor", "", "what this machine can do, in plain words"},
 };
 
@@ -288,14 +329,14 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
 {
     enum status status = STATUS_OK;
     int operand = 0;
-    *s = (struct settings){.count = -1, .pieces = 1, .slots = 2, .repeat = 1, .color = -1};
+    *s = (struct settings){.count = -1, .color = -1, .runs = 10};
     set_model(&s->model, links[0].name, links[0].GBps, links[0].us);
     if (argc > 1 && argv[1][0] != '-') {
         int command = 0;
         while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
             command++;
         if (command == N_COMMANDS)
-            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check and doctor are "
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check, bugs and doctor are "
                         "the commands", quote_text(argv[1]).text);
         s->command = (enum command)command;
         argc--;
@@ -309,6 +350,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
                     "check needs a file: ring_demo check FILE, or - for standard "
                     "input");
     if (s->command == COMMAND_CHECK)
+        s->file = argv[operand++];
+    if (s->command == COMMAND_BUGS && operand < argc)
         s->file = argv[operand++];
     if (operand < argc)
         return fail(err, STATUS_USAGE, "unexpected argument '%s'%s", quote_text(argv[operand]).text,

@@ -11,16 +11,23 @@
 
 #include "common/device.h"
 #include "common/init.h"
-#include "ring/plan.h"
+#include "ring/bugs.h"
 
-enum command { COMMAND_RING, COMMAND_PLAN, COMMAND_CHECK, COMMAND_DOCTOR, N_COMMANDS };
+enum command {
+    COMMAND_RING, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS, COMMAND_DOCTOR, N_COMMANDS
+};
 
 enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON };
 
 struct settings {
     enum command command;
     int help, version;
-    const char *file;             /* check: FILE or "-" */
+    const char *file;             /* check: FILE or "-"; bugs: NAME, or NULL */
+    const char *plan_file;        /* --plan; NULL: the ring's own plan */
+    const struct bug *bug;        /* --bug; NULL: none */
+    const char *delay;            /* --delay, as text; or NULL */
+    int64_t delay_ns;
+    int runs;                     /* bugs: of a plan that is held back */
 
     int n_ranks;                  /* 0: not given, until settled */
     const char *devices;          /* --devices, as text */
@@ -30,7 +37,8 @@ struct settings {
     enum dtype dtype;
     int dtype_given;
     enum redop redop;
-    int pieces, slots, repeat;
+    int redop_given;
+    int pieces, slots, repeat;    /* 0: not given, until settled */
     const char *init, *input, *output; /* texts; NULL: not given */
     enum trace_kind trace;
     const char *trace_file;
@@ -38,6 +46,7 @@ struct settings {
     int color;                    /* 1 always, 0 never, -1 auto */
     int random;
     uint64_t seed;
+    int n_seeds;                  /* search:K: seeds 0 .. K-1 are tried; else 0 */
     struct device_model model;
     int link_given;
     int timeout_s, peer_off;
@@ -49,7 +58,8 @@ struct settings {
 };
 
 enum status settings_read(struct settings *settings, int argc, char **argv, struct error *err);
-enum status settings_settle(struct settings *settings, struct error *err);
+/* `plan`: the one that --plan named, which then gives ranks, count, type and operator; else NULL. */
+enum status settings_settle(struct settings *settings, const struct plan *plan, struct error *err);
 void settings_free(struct settings *settings);
 
 void settings_help(enum command command, FILE *file);

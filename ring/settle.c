@@ -12,7 +12,10 @@
 
 static enum status choose_backend(struct settings *s, struct error *err)
 {
-    int host_only = s->random || s->link_given;
+    const char *host_only = s->random               ? "--schedule"
+                            : s->link_given           ? "--link"
+                            : s->bug && s->bug->stale_uploads ? "--bug host-buffer"
+                                                      : NULL;
     int asks_cuda = s->backend_given ? s->backend == BACKEND_CUDA : !host_only;
     if (asks_cuda) /* asking starts the driver, which takes a while */
         device_inventory(BACKEND_CUDA, &s->inventory);
@@ -21,15 +24,61 @@ static enum status choose_backend(struct settings *s, struct error *err)
     if (s->backend == BACKEND_CUDA && s->inventory.n_devices == 0)
         return fail(err, STATUS_MACHINE, "--backend cuda: %s", s->inventory.why);
     if (s->backend == BACKEND_CUDA && host_only)
-        return fail(err, STATUS_USAGE, "--%s is for --backend host",
-                    s->random ? "schedule random" : "link");
+        return fail(err, STATUS_USAGE, "%s is for --backend host%s", host_only,
+                    s->bug && s->bug->stale_uploads ? ": uploads to real GPUs are waited for" : "");
     if (s->backend == BACKEND_HOST && s->cuda_only)
         return fail(err, STATUS_USAGE,
                     "%s is for the cuda backend; here the host backend is used%s", s->cuda_only,
                     s->backend_given ? ""
-                    : host_only      ? ", since --link and --schedule are"
+                    : host_only      ? ", since another option asks for it"
                                      : ", since there is no GPU");
     return STATUS_OK;
+}
+
+/* A number that the user gave must be the plan's; one that was not given becomes it. */
+static enum status adopt_number(const struct settings *s, const char *option, int64_t given,
+                                int64_t none, int64_t own, struct error *err)
+{
+    if (given == none || given == own)
+        return STATUS_OK;
+    return fail(err, STATUS_USAGE, "--%s %" PRId64 ": the plan %s has %" PRId64 "; leave --%s out",
+                option, given, quote_path(s->plan_file).text, own, option);
+}
+
+static enum status adopt_name(const struct settings *s, const char *option, int given,
+                              const char *name, const char *own, struct error *err)
+{
+    if (!given || strcmp(name, own) == 0)
+        return STATUS_OK;
+    return fail(err, STATUS_USAGE, "--%s %s: the plan %s has %s; leave --%s out", option, name,
+                quote_path(s->plan_file).text, own, option);
+}
+
+static enum status adopt_plan(struct settings *s, const struct plan *plan, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (!plan)
+        return STATUS_OK;
+    if (s->bug)
+        return fail(err, STATUS_USAGE, "--bug and --plan: a fault is put into the ring's own plan; "
+                    "leave one of them out");
+    TRY(adopt_number(s, "gpus", s->n_ranks, 0, plan->n_ranks, err));
+    TRY(adopt_number(s, "count", s->count, -1, plan->count, err));
+    TRY(adopt_number(s, "pieces", s->pieces, 0, plan->pieces, err));
+    TRY(adopt_number(s, "slots", s->slots, 0, plan->slots, err));
+    TRY(adopt_number(s, "repeat", s->repeat, 0, plan->iterations, err));
+    TRY(adopt_name(s, "dtype", s->dtype_given, dtype_name(s->dtype), dtype_name(plan->dtype), err));
+    TRY(adopt_name(s, "op", s->redop_given, redop_name(s->redop), redop_name(plan->redop), err));
+    s->n_ranks = plan->n_ranks;
+    s->count = plan->count;
+    s->pieces = plan->pieces;
+    s->slots = plan->slots;
+    s->repeat = plan->iterations;
+    s->dtype = plan->dtype;
+    s->dtype_given = 1;
+    s->redop = plan->redop;
+out:
+    return status;
 }
 
 static enum status open_data(struct settings *s, struct error *err)
@@ -47,11 +96,13 @@ static enum status open_data(struct settings *s, struct error *err)
     TRY(init_open_files(&s->data, s->input, s->n_ranks, err));
     const struct npy *first = &s->data.files[0];
     if (s->count >= 0 && s->count != first->count)
-        return fail(err, STATUS_USAGE, "--count %" PRId64 ": the --input files hold %" PRId64
-                    " elements each; leave --count out", s->count, first->count);
+        return fail(err, STATUS_USAGE, "--%s %" PRId64 ": the --input files hold %" PRId64
+                    " elements each%s", s->plan_file ? "plan of count" : "count", s->count,
+                    first->count, s->plan_file ? "" : "; leave --count out");
     if (s->dtype_given && s->dtype != first->dtype)
-        return fail(err, STATUS_USAGE, "--dtype %s: the --input files hold %s; leave --dtype out",
-                    dtype_name(s->dtype), dtype_name(first->dtype));
+        return fail(err, STATUS_USAGE, "--%s %s: the --input files hold %s%s",
+                    s->plan_file ? "plan of dtype" : "dtype", dtype_name(s->dtype),
+                    dtype_name(first->dtype), s->plan_file ? "" : "; leave --dtype out");
     s->n_ranks = s->data.n_files;
     s->count = first->count;
     s->dtype = first->dtype;
@@ -198,10 +249,14 @@ static enum status check_shown(struct settings *s, struct error *err)
     return output_check(s->trace_file, err);
 }
 
-enum status settings_settle(struct settings *s, struct error *err)
+enum status settings_settle(struct settings *s, const struct plan *plan, struct error *err)
 {
     enum status status = STATUS_OK;
     TRY(check_shown(s, err));
+    TRY(adopt_plan(s, plan, err));
+    s->pieces += s->pieces == 0;
+    s->slots = s->slots == 0 ? 2 : s->slots;
+    s->repeat += s->repeat == 0;
     TRY(choose_backend(s, err));
     TRY(open_data(s, err));
     TRY(place_ranks(s, err));

@@ -18,6 +18,7 @@ struct story {
     uint64_t second_hash;
     int two_passes;
     int written; /* the result, to --output */
+    uint64_t seed; /* of the random schedule that was run last */
 };
 
 /* The trace, where one was asked for, to its file or to standard output; the report where the trace

@@ -27,13 +27,15 @@ void bench_open(struct bench *b, enum device_backend backend, struct plan plan, 
     ck_assert_msg(init_parse(&b->init, init, plan.dtype, plan.redop == REDOP_PROD, &err) == 0, "%s",
                   err.text);
     ck_assert_msg(run_open(&b->device, backend, &b->plan, &own, &err) == 0, "%s", err.text);
+    b->options = own;
+    b->options.device_of = NULL;
 }
 
 void bench_run(struct bench *b)
 {
     struct error err = {""};
     timing_free(&b->timing);
-    ck_assert_msg(run_plan(b->device, &b->plan, &b->init, 1, &b->timing, &err) == 0, "%s",
+    ck_assert_msg(run_plan(b->device, &b->plan, &b->init, &b->options, &b->timing, &err) == 0, "%s",
                   err.text);
     ck_assert_msg(verify(b->device, &b->plan, &b->init, &b->verdict, &err) == 0, "%s", err.text);
 }
@@ -183,7 +185,7 @@ START_TEST(the_value_pass_gives_the_same_bits)
                        make_plan((struct ring_shape){.n_ranks = n, .count = 103, .pieces = 2,
                                                      .iterations = iterations}), "random:7", NULL);
             bench_run(&b);
-            ck_assert_msg(run_values(b.device, &b.plan, &b.init, &values, &err) == 0, "%s",
+            ck_assert_msg(run_values(b.device, &b.plan, &b.init, &b.options, &values, &err) == 0, "%s",
                           err.text);
             ck_assert_int_eq(verify_hash(b.device, &b.plan, &hash, &err), 0);
             ck_assert_uint_eq(hash, b.verdict.hash);
@@ -207,7 +209,7 @@ START_TEST(values_are_read_step_by_step)
         bench_open(&b, backend_of_suite, make_plan((struct ring_shape){.n_ranks = n, .count = n}),
                    "values:1,10,100,1000,10000", NULL);
         bench_run(&b);
-        ck_assert_int_eq(run_values(b.device, &b.plan, &b.init, &values, &err), STATUS_OK);
+        ck_assert_int_eq(run_values(b.device, &b.plan, &b.init, &b.options, &values, &err), STATUS_OK);
         static const double own[] = {1, 10, 100, 1000, 10000};
         for (int step = 0; step < n - 1; step++)
             for (int rank = 0; rank < n; rank++) {

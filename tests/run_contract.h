@@ -15,6 +15,7 @@ Suite *run_contract_suite(enum device_backend backend, const char *name);
 /* A plan, opened on devices, with its data. */
 struct bench {
     struct plan plan;
+    struct run_options options; /* device_of is gone once they are open */
     struct init init;
     struct device *device;
     struct timing timing;

@@ -1,0 +1,534 @@
+/* museum.c - an exhibit is a right plan, a broken one, and what comes of both on the same data. */
+#include "ring/museum.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/check.h"
+#include "ring/goal.h"
+#include "ring/run.h"
+
+#define N_SEEDS 100          /* of random schedules */
+#define HELD_BACK_NS 300000
+#define TEST_COUNT 4096      /* elements, where an exhibit's own count is for timing */
+#define N_TIMINGS 9
+
+static const struct {
+    const char *name, *head; /* in full; as a column's head */
+} tests[N_TESTS] = {
+    [TEST_FIRST] = {"element 0 of each rank, no other", "elem.0"},
+    [TEST_RANKS] = {"the ranks, compared with each other", "ranks"},
+    [TEST_CONSTANT] = {"data of ones", "ones"},
+    [TEST_ZEROS] = {"data of zeros", "zeros"},
+    [TEST_TWO] = {"two ranks", "two"},
+    [TEST_ONE_RUN] = {"one run", "once"},
+    [TEST_RANDOM] = {"100 random schedules", "random"},
+    [TEST_PROOF] = {"the proof", "proof"},
+};
+
+/* ---- one run ---- */
+
+/* A plan's result: all of every rank's data, and how long it took. */
+struct result {
+    char *data; /* owned */
+    int64_t total_ns;
+};
+
+static enum status run_once(const struct museum *m, enum device_backend backend,
+                            const struct plan *plan, const char *data, struct run_options options,
+                            struct result *result, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct device *device = NULL;
+    struct timing timing = {0};
+    struct init init = {0};
+    int device_of[PLAN_MAX_RANKS];
+    size_t bytes = (size_t)plan->count * dtype_size(plan->dtype);
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        device_of[rank] = backend == BACKEND_CUDA ? rank % m->n_devices : rank;
+    options.device_of = device_of;
+    options.model = m->model;
+    options.timeout_s = 60;
+    TRY(init_parse(&init, data, plan->dtype, plan->redop == REDOP_PROD, err));
+    TRY(run_open(&device, backend, plan, &options, err));
+    TRY(run_plan(device, plan, &init, &options, &timing, err));
+    result->total_ns = timing.total_ns;
+    if (!result->data)
+        TRY(allocate((void **)&result->data, plan->n_ranks, bytes, "a result", err));
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        TRY(device->verbs->get(device, (struct span){rank, MEMORY_DATA, 0, plan->count},
+                               result->data + (size_t)rank * bytes, err));
+out:
+    if (device)
+        device->verbs->close(device);
+    timing_free(&timing);
+    init_free(&init);
+    return status;
+}
+
+/* ---- a right plan and a broken one ---- */
+
+struct pair {
+    struct plan right, broken;
+    int changed;    /* the fault found its place */
+    struct proof proof; /* of the broken one */
+};
+
+static void pair_close(struct pair *pair)
+{
+    proof_free(&pair->proof);
+    plan_free(&pair->right);
+    plan_free(&pair->broken);
+}
+
+static enum status pair_open(struct pair *pair, const struct bug *bug, struct ring_shape shape,
+                             struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t n_changes = 0;
+    memset(pair, 0, sizeof *pair);
+    TRY(ring_plan(&pair->right, &shape, err));
+    TRY(ring_plan(&pair->broken, &shape, err));
+    if (bug->prepare)
+        TRY(bug->prepare(&pair->right, err));
+    if (bug->prepare)
+        TRY(bug->prepare(&pair->broken, err));
+    TRY(bug->apply(&pair->broken, &n_changes, err));
+    pair->changed = n_changes > 0;
+    TRY(check_plan(&pair->broken, &pair->proof, err));
+out:
+    return status;
+}
+
+/* How the broken plan's result differs from the right one's, on the same data. */
+struct difference {
+    int anywhere, in_first, between_ranks;
+};
+
+static enum status compare(const struct museum *m, const struct bug *bug, const struct pair *pair,
+                           const char *data, const struct run_options *options,
+                           struct difference *d, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct result right = {NULL, 0}, broken = {NULL, 0};
+    const struct plan *plan = &pair->right;
+    struct run_options own = *options;
+    size_t size = dtype_size(plan->dtype), bytes = (size_t)plan->count * size;
+    memset(d, 0, sizeof *d);
+    TRY(run_once(m, BACKEND_HOST, plan, data, *options, &right, err));
+    own.stale_uploads = bug->stale_uploads;
+    TRY(run_once(m, BACKEND_HOST, &pair->broken, data, own, &broken, err));
+    for (int rank = 0; rank < plan->n_ranks; rank++) {
+        const char *a = right.data + (size_t)rank * bytes, *b = broken.data + (size_t)rank * bytes;
+        d->anywhere |= memcmp(a, b, bytes) != 0;
+        d->in_first |= memcmp(a, b, size) != 0;
+        d->between_ranks |= goal_same_everywhere(plan) && memcmp(broken.data, b, bytes) != 0;
+    }
+out:
+    free(right.data);
+    free(broken.data);
+    return status;
+}
+
+/* ---- the tests that a label speaks of ---- */
+
+struct findings {
+    unsigned noticed_by; /* bits, as in struct bug */
+    int n_wrong;         /* of the random schedules */
+    int first_seed;
+};
+
+static enum status try_schedules(const struct museum *m, const struct bug *bug,
+                                 const struct pair *pair, struct findings *f, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int seed = 0; seed < N_SEEDS; seed++) {
+        const struct run_options options = {.timed = 1, .random = 1, .seed = (uint64_t)seed};
+        struct difference d;
+        TRY(compare(m, bug, pair, "index", &options, &d, err));
+        if (d.anywhere && f->n_wrong++ == 0)
+            f->first_seed = seed;
+    }
+    f->noticed_by |= (unsigned)(f->n_wrong > 0) << TEST_RANDOM;
+out:
+    return status;
+}
+
+static enum status try_data(const struct museum *m, const struct bug *bug, const struct pair *pair,
+                            const char *data, enum test test, struct findings *f,
+                            struct error *err)
+{
+    const struct run_options options = {.timed = 1};
+    struct difference d;
+    enum status status = compare(m, bug, pair, data, &options, &d, err);
+    if (status != STATUS_OK)
+        return status;
+    f->noticed_by |= (unsigned)d.anywhere << test;
+    if (test == TEST_ONE_RUN) {
+        f->noticed_by |= (unsigned)d.in_first << TEST_FIRST;
+        f->noticed_by |= (unsigned)d.between_ranks << TEST_RANKS;
+    }
+    return STATUS_OK;
+}
+
+static enum status try_all(const struct museum *m, const struct bug *bug, struct findings *f,
+                           struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct ring_shape shape = bug->shape;
+    struct pair pair = {.changed = 0}, two = {.changed = 0};
+    memset(f, 0, sizeof *f);
+    shape.count = shape.count > 2 * TEST_COUNT ? TEST_COUNT : shape.count;
+    TRY(pair_open(&pair, bug, shape, err));
+    f->noticed_by |= (unsigned)(proof_total(&pair.proof) > 0) << TEST_PROOF;
+    if (!proof_can_run(&pair.proof))
+        goto out;
+    TRY(try_data(m, bug, &pair, "index", TEST_ONE_RUN, f, err));
+    TRY(try_data(m, bug, &pair, "ones", TEST_CONSTANT, f, err));
+    TRY(try_data(m, bug, &pair, "values:0", TEST_ZEROS, f, err));
+    TRY(try_schedules(m, bug, &pair, f, err));
+    shape.n_ranks = 2;
+    TRY(pair_open(&two, bug, shape, err));
+    if (two.changed)
+        TRY(try_data(m, bug, &two, "index", TEST_TWO, f, err));
+out:
+    pair_close(&pair);
+    pair_close(&two);
+    return status;
+}
+
+/* ---- the catalogue ---- */
+
+static int print_label_fault(const struct museum *m, const struct bug *bug,
+                             const struct findings *f)
+{
+    for (int test = 0; test < N_TESTS; test++)
+        if ((bug->noticed_by ^ f->noticed_by) >> test & 1)
+            fprintf(m->file, "  THE LABEL OF %s IS WRONG: %s notices it%s\n", bug->name,
+                    tests[test].name, f->noticed_by >> test & 1 ? "" : " not");
+    return bug->noticed_by == f->noticed_by;
+}
+
+enum status museum_list(const struct museum *m, int *as_labelled, struct error *err)
+{
+    enum status status = STATUS_OK;
+    *as_labelled = 1;
+    fprintf(m->file, "%d broken rings, each tried here and now. Who notices?\n\n%-18s", n_bugs, "");
+    for (int test = 0; test < N_TESTS; test++)
+        fprintf(m->file, " %-6s", tests[test].head);
+    fputc('\n', m->file);
+    for (int i = 0; i < n_bugs; i++) {
+        struct findings f;
+        TRY(try_all(m, &bugs[i], &f, err));
+        fprintf(m->file, "%-18s", bugs[i].name);
+        for (int test = 0; test < N_TESTS; test++)
+            fprintf(m->file, test + 1 < N_TESTS ? " %-6s" : " %s",
+                    f.noticed_by >> test & 1 ? "yes" : "-");
+        fprintf(m->file, "\n  %s\n", bugs[i].title);
+        *as_labelled &= print_label_fault(m, &bugs[i], &f);
+    }
+    fprintf(m->file, "\nThe tests:");
+    for (int test = 0; test < N_TESTS; test++)
+        fprintf(m->file, "\n  %-7s %s", tests[test].head, tests[test].name);
+    fprintf(m->file, "\nUnless said otherwise every element of every rank is compared, on data that "
+                     "differs by rank\nand element.  ring_demo bugs NAME shows one exhibit.\n");
+out:
+    return status;
+}
+
+/* ---- one exhibit ---- */
+
+static void print_words(FILE *file, const char *label, const char *words)
+{
+    int column = fprintf(file, "  %-9s", label);
+    while (*words) {
+        int length = (int)strcspn(words, " ");
+        if (column + 1 + length > 100)
+            column = fprintf(file, "\n%11s", "") - 1;
+        column += fprintf(file, " %.*s", length, words);
+        words += length + (words[length] == ' ');
+    }
+    fputc('\n', file);
+}
+
+static void print_proof(const struct museum *m, const struct pair *pair)
+{
+    char text[FINDING_TEXT_SIZE];
+    const struct proof *proof = &pair->proof;
+    print_words(m->file, "proof", proof_line(&pair->broken, proof, text, sizeof text));
+    for (int i = 0; i < proof->n_findings && i < 3; i++)
+        print_words(m->file, "", finding_text(&pair->broken, &proof->findings[i], text,
+                                              sizeof text));
+    if (proof_total(proof) > 3)
+        fprintf(m->file, "            ... and %" PRId64 " more\n", proof_total(proof) - 3);
+}
+
+static void print_tests(const struct museum *m, const struct findings *f, int runs)
+{
+    fprintf(m->file, "\n  Would a test notice?\n");
+    for (int test = 0; test < N_TESTS; test++) {
+        fprintf(m->file, "    %-38s %s", tests[test].name,
+                !runs && test != TEST_PROOF   ? "it cannot run"
+                : f->noticed_by >> test & 1 ? "yes"
+                                              : "NO");
+        if (test == TEST_RANDOM && f->n_wrong > 0)
+            fprintf(m->file, ": %d are wrong, the first is --schedule random:%d", f->n_wrong,
+                    f->first_seed);
+        fputc('\n', m->file);
+    }
+}
+
+static const char *backend_words(const struct museum *m)
+{
+    return m->backend == BACKEND_CUDA ? "on this machine's GPUs" : "on simulated GPUs";
+}
+
+/* The wrong sum, every time: the op that somebody should have waited for is held back. */
+static enum status show_held_back(const struct museum *m, const struct bug *bug,
+                                  const struct pair *pair, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct result want = {NULL, 0}, got = {NULL, 0};
+    int n_wrong = 0, n_right = 0;
+    char name[OP_NAME_SIZE];
+    const struct plan *plan = &pair->right;
+    size_t bytes = (size_t)plan->n_ranks * (size_t)plan->count * dtype_size(plan->dtype);
+    struct run_options options = {.timed = m->backend == BACKEND_HOST,
+                                  .delayed = pair->proof.findings[0].other,
+                                  .delay_ns = HELD_BACK_NS};
+    TRY(run_once(m, BACKEND_HOST, plan, "index", (struct run_options){.timed = 1}, &want, err));
+    for (int i = 0; i < m->runs; i++) {
+        TRY(run_once(m, m->backend, &pair->broken, "index", options, &got, err));
+        n_wrong += memcmp(got.data, want.data, bytes) != 0;
+        TRY(run_once(m, m->backend, plan, "index", options, &got, err));
+        n_right += memcmp(got.data, want.data, bytes) == 0;
+    }
+    fprintf(m->file,
+            "\n  Held back, %s: %s starts %d us late\n"
+            "    as it is                               wrong in %d of %d runs\n"
+            "    with the waits restored                right in %d of %d runs\n",
+            backend_words(m), op_name(&pair->broken, options.delayed, name), HELD_BACK_NS / 1000,
+            n_wrong, m->runs, n_right, m->runs);
+    if (n_right < m->runs)
+        status = fail(err, STATUS_WRONG, "%s: the right plan gave a wrong result", bug->name);
+out:
+    free(want.data);
+    free(got.data);
+    return status;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of several runs; on simulated GPUs they are all alike. */
+static enum status measure(const struct museum *m, const struct plan *plan, double *us,
+                           struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct result result = {NULL, 0};
+    int64_t ns[N_TIMINGS];
+    int n = m->backend == BACKEND_HOST ? 1 : N_TIMINGS;
+    for (int i = 0; i < n; i++) {
+        TRY(run_once(m, m->backend, plan, "index", (struct run_options){.timed = 1}, &result, err));
+        ns[i] = result.total_ns;
+    }
+    qsort(ns, (size_t)n, sizeof *ns, compare_ns);
+    *us = (double)ns[n / 2] / 1000;
+out:
+    free(result.data);
+    return status;
+}
+
+static enum status show_times(const struct museum *m, const struct pair *pair, struct error *err)
+{
+    enum status status = STATUS_OK;
+    double right, broken;
+    TRY(measure(m, &pair->right, &right, err));
+    TRY(measure(m, &pair->broken, &broken, err));
+    fprintf(m->file,
+            "\n  Right, but slow, %s: %.1f us instead of %.1f, %.2f times as long\n",
+            backend_words(m), broken, right, broken / right);
+out:
+    return status;
+}
+
+/* What the article prints, and what every segment really holds. */
+static enum status show_article(const struct museum *m, const struct bug *bug, struct error *err)
+{
+    enum status status = STATUS_OK;
+    static const char *const orders[] = {"as it is queued", "copy, then add"};
+    struct result result = {NULL, 0};
+    struct plan plan = {0};
+    int n = bug->shape.n_ranks;
+    fprintf(m->file,
+            "\n  To compile it needs: no blank between CHECK_CUDA and its parameters; that macro's "
+            "lines joined\n  by backslashes; __LINE__ and __global__ for **LINE** and **global**; "
+            "two stray tags removed.\n"
+            "  GPU g begins with g in every element, and 6.0 is claimed for all. %s the segments "
+            "hold\n",
+            m->backend == BACKEND_CUDA ? "On these GPUs" : "On simulated GPUs");
+    for (int copy_first = 1; copy_first >= 0; copy_first--) {
+        plan_free(&plan);
+        TRY(plan_init(&plan, n, bug->shape.count, DTYPE_FLOAT32, REDOP_SUM, err));
+        TRY(bug_article_plan(&plan, copy_first, err));
+        TRY(run_once(m, m->backend, &plan, "rank",
+                     (struct run_options){.timed = m->backend == BACKEND_HOST}, &result, err));
+        for (int rank = 0; rank < n; rank++) {
+            fprintf(m->file, "    %-15s GPU %d: ", rank == 0 ? orders[copy_first] : "", rank);
+            for (int segment = 0; segment < n; segment++) {
+                int64_t first, count;
+                plan_part(0, plan.count, n, segment, &first, &count);
+                const char *at = result.data + (size_t)(rank * plan.count + first) * sizeof(float);
+                fprintf(m->file, "  %.1f", dtype_load(DTYPE_FLOAT32, at));
+            }
+            fprintf(m->file, "%s\n", rank == 0 ? "   of which it prints the first" : "");
+        }
+    }
+out:
+    plan_free(&plan);
+    free(result.data);
+    return status;
+}
+
+static void print_shape(const struct museum *m, const struct bug *bug)
+{
+    const struct ring_shape *s = &bug->shape;
+    char command[200], part[48] = "";
+    if (s->pieces > 1)
+        snprintf(part, sizeof part, " --pieces %d", s->pieces);
+    if (s->slots != 2)
+        snprintf(part + strlen(part), sizeof part - strlen(part), " --slots %d", s->slots);
+    if (s->iterations > 1)
+        snprintf(part + strlen(part), sizeof part - strlen(part), " --repeat %d", s->iterations);
+    snprintf(command, sizeof command, "ring_demo --bug %s -g %d -c %" PRId64 "%s --trace", bug->name,
+             s->n_ranks, s->count, part);
+    fputc('\n', m->file);
+    print_words(m->file, "see it", command);
+}
+
+enum status museum_show(const struct museum *m, const struct bug *bug, int *as_labelled,
+                        struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct findings f;
+    struct pair pair = {.changed = 0};
+    fprintf(m->file, "%s: %s\n", bug->name, bug->title);
+    print_words(m->file, "from", bug->origin);
+    print_words(m->file, "believed", bug->believed);
+    print_words(m->file, "happens", bug->happens);
+    print_words(m->file, "cure", bug->cure);
+    TRY(pair_open(&pair, bug, bug->shape, err));
+    print_proof(m, &pair);
+    TRY(try_all(m, bug, &f, err));
+    print_tests(m, &f, proof_can_run(&pair.proof));
+    if (bug->missing_waits)
+        TRY(show_held_back(m, bug, &pair, err));
+    if (bug->noticed_by == 0)
+        TRY(show_times(m, &pair, err));
+    if (strcmp(bug->name, "article") == 0)
+        TRY(show_article(m, bug, err));
+    print_shape(m, bug);
+    *as_labelled = print_label_fault(m, bug, &f);
+out:
+    pair_close(&pair);
+    return status;
+}
+
+/* ---- every wait, left out ---- */
+
+/* Leaves out the i-th wait of an op; put_back() undoes it. */
+static struct wait take_wait(struct plan *plan, int64_t id, int i)
+{
+    struct op *op = &plan->ops[id];
+    struct wait *waits = plan->waits + op->first_wait, taken = waits[i];
+    waits[i] = waits[--op->n_waits];
+    return taken;
+}
+
+static void put_back(struct plan *plan, int64_t id, int i, struct wait taken)
+{
+    struct op *op = &plan->ops[id];
+    struct wait *waits = plan->waits + op->first_wait;
+    waits[op->n_waits++] = waits[i];
+    waits[i] = taken;
+}
+
+/* The first of N_SEEDS random schedules that goes wrong, or N_SEEDS. */
+static enum status first_wrong(const struct museum *m, const struct plan *plan,
+                               const struct result *want, int *seed, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct result got = {NULL, 0};
+    size_t bytes = (size_t)plan->n_ranks * (size_t)plan->count * dtype_size(plan->dtype);
+    for (*seed = 0; *seed < N_SEEDS; ++*seed) {
+        const struct run_options options = {.timed = 1, .random = 1, .seed = (uint64_t)*seed};
+        TRY(run_once(m, BACKEND_HOST, plan, "index", options, &got, err));
+        if (memcmp(got.data, want->data, bytes) != 0)
+            break;
+    }
+out:
+    free(got.data);
+    return status;
+}
+
+struct tally {
+    int n_waits, proven, within[3]; /* 1, 10, 100 schedules */
+};
+
+static enum status try_without(const struct museum *m, struct plan *plan, int64_t id, int i,
+                               const struct result *want, struct tally *tally, struct error *err)
+{
+    enum status status = STATUS_OK;
+    static const int limits[] = {1, 10, 100};
+    char name[OP_NAME_SIZE], other[OP_NAME_SIZE], text[2 * OP_NAME_SIZE + 32];
+    struct proof proof = {0};
+    struct wait taken = take_wait(plan, id, i);
+    int seed = 0;
+    TRY(check_plan(plan, &proof, err));
+    TRY(first_wrong(m, plan, want, &seed, err));
+    int proven = proof_total(&proof) > 0;
+    snprintf(text, sizeof text, "%s: after %s %s", op_name(plan, id, name),
+             op_name(plan, taken.op, other), wait_reason_name(taken.reason));
+    fprintf(m->file, "  %-48s %-6s", text, proven ? "yes" : "NO");
+    for (int k = 0; k < 3; k++) {
+        fprintf(m->file, k < 2 ? " %-4s" : " %s", seed < limits[k] ? "yes" : "-");
+        tally->within[k] += seed < limits[k];
+    }
+    fputc('\n', m->file);
+    tally->n_waits++;
+    tally->proven += proven;
+out:
+    put_back(plan, id, i, taken);
+    proof_free(&proof);
+    return status;
+}
+
+enum status museum_waits(const struct museum *m, int n_ranks, int *all_proven, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct ring_shape shape = {.n_ranks = n_ranks, .count = 4 * n_ranks, .pieces = 1,
+                                     .slots = 1, .iterations = 1};
+    struct plan plan = {0};
+    struct result want = {NULL, 0};
+    struct tally tally = {0};
+    TRY(ring_plan(&plan, &shape, err));
+    TRY(run_once(m, BACKEND_HOST, &plan, "index", (struct run_options){.timed = 1}, &want, err));
+    fprintf(m->file,
+            "A ring of %d ranks, one slot, with one wait left out. Who notices?\n\n"
+            "  %-48s %-6s %s\n  %-48s %-6s %-4s %-4s %s\n", n_ranks, "", "", "random schedules",
+            "left out", "proof", "1", "10", "100");
+    for (int64_t id = 0; id < plan.n_ops; id++)
+        for (int i = 0; i < plan.ops[id].n_waits; i++)
+            TRY(try_without(m, &plan, id, i, &want, &tally, err));
+    fprintf(m->file, "\n  of %-45d %-6d %-4d %-4d %d\n", tally.n_waits, tally.proven,
+            tally.within[0], tally.within[1], tally.within[2]);
+    *all_proven = tally.proven == tally.n_waits;
+out:
+    plan_free(&plan);
+    free(want.data);
+    return status;
+}
