@@ -23,7 +23,7 @@ endif
 .DEFAULT_GOAL := all
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all help demo compile test sanitize samples measure install uninstall clean
+.PHONY: all help demo compile test sanitize fuzz samples measure install uninstall clean
 MAKEFLAGS += --no-builtin-rules
 ifneq ($(V),1)
 .SILENT:
@@ -137,6 +137,11 @@ $(BUILD)/%.o: %.cu Makefile $(BUILD)/config.mk
 
 -include $(patsubst %.o,%.d,$(sort $(main) $(modules) $(tests) $(cuda_tests)))
 
+# The fuzzer brings its own main.
+$(BUILD)/fuzz_plan: $(BUILD)/tests/fuzz_plan.o $(modules)
+	@echo "  link  $@"
+	$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer $^ -o $@ $(CUDA_LIBS) -lm
+
 # ---- to use it --------------------------------------------------------------------------------
 
 help:
@@ -146,6 +151,7 @@ help:
 	echo 'make test       every test; installs the library Check where it is missing'
 	echo 'make sanitize   the tests under the address and undefined-behaviour sanitizers and valgrind'
 	echo 'make compile    the test programs too, but run nothing'
+	echo 'make fuzz       any bytes taken for a plan, for FUZZ_SECONDS (600); needs clang and libFuzzer'
 	echo 'make samples    docs/samples/ anew: what the program prints, as the tests want it'
 	echo 'make measure    how fast the plan, its proof and a simulated run are on this machine'
 	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
@@ -211,5 +217,14 @@ sanitize: $(TEST_ALL)
 	else \
 	    echo 'valgrind is not installed: that half of make sanitize was left out'; \
 	fi
+
+FUZZ_SECONDS ?= 600
+fuzzing := -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+
+fuzz:
+	$(MAKE) BUILD=$(BUILD)/fuzz CUDA=0 CC=clang CFLAGS='$(fuzzing)' $(BUILD)/fuzz/fuzz_plan
+	mkdir -p $(BUILD)/fuzz/found
+	$(BUILD)/fuzz/fuzz_plan -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
+	    -dict=tests/fuzz_plan.dict $(BUILD)/fuzz/found tests/corpus docs/plans
 
 endif

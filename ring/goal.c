@@ -16,6 +16,7 @@ static const struct {
 
 const char *goal_name(enum goal goal) { return goals[goal].name; }
 int goal_has_root(enum goal goal) { return goals[goal].has_root; }
+int goal_copies(enum goal goal) { return goal == GOAL_BROADCAST || goal == GOAL_ALL_GATHER; }
 int goal_by_segment(const struct plan *plan) { return goals[plan->goal].by_segment; }
 int goal_same_everywhere(const struct plan *plan) { return goals[plan->goal].same_everywhere; }
 

@@ -34,6 +34,7 @@ int goal_holds(const struct contents *contents, const struct extent *extent, int
 
 const char *goal_name(enum goal goal);     /* "all-gather" */
 int goal_has_root(enum goal goal);         /* broadcast, reduce: a rank is named with it */
+int goal_copies(enum goal goal);           /* nothing is added: broadcast, all-gather */
 /* What is reached when the goal is: "every element holds each rank exactly once". Returns buffer */
 #define GOAL_WORDS_SIZE 96
 const char *goal_words(const struct plan *plan, char buffer[GOAL_WORDS_SIZE]);

@@ -87,7 +87,7 @@ static int next_line(struct reader *r)
 
 static int is(struct word w, const char *text)
 {
-    return strncmp(w.text, text, (size_t)w.length) == 0 && text[w.length] == '\0';
+    return (size_t)w.length == strlen(text) && memcmp(w.text, text, (size_t)w.length) == 0;
 }
 
 /* A whole number at *from, not beyond `end`; moves *from behind it. 0 = there is none in range. */

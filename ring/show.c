@@ -26,12 +26,34 @@ static void describe_notice(const struct settings *s, const struct device_facts 
                  modelled);
 }
 
+static void describe_held_back(const struct settings *s, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (s->delay)
+        snprintf(text, size, "%.*s starts %" PRId64 " us late",
+                 (int)(strrchr(s->delay, ':') - s->delay), s->delay, s->delay_ns / 1000);
+}
+
+static void describe_schedules(const struct settings *s, const struct story *story, char *text,
+                               size_t size)
+{
+    int wrong = story->verdict.n_different || story->verdict.n_wrong;
+    snprintf(text, size, "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us",
+             story->seed);
+    if (s->n_seeds && wrong)
+        snprintf(text + strlen(text), size - strlen(text),
+                 ". Of seeds 0 to %d this is the first that goes wrong: --schedule random:%" PRIu64
+                 " shows it again", s->n_seeds - 1, story->seed);
+    else if (s->n_seeds)
+        snprintf(text + strlen(text), size - strlen(text),
+                 ". None of seeds 0 to %d goes wrong", s->n_seeds - 1);
+}
+
 static void describe_times(const struct settings *s, const struct story *story, char *text,
                            size_t size)
 {
     if (s->backend == BACKEND_HOST && s->random)
-        snprintf(text, size,
-                 "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us", s->seed);
+        describe_schedules(s, story, text, size);
     else if (s->backend == BACKEND_HOST)
         snprintf(text, size, "modelled, in us since the first op began");
     else if (story->timing.per_op)
@@ -124,7 +146,7 @@ out:
 enum status show(const struct settings *s, const struct story *story, struct error *err)
 {
     enum status status = STATUS_OK;
-    char notice[256], times[160], model[200], data[300], written[600];
+    char notice[256], times[300], origin[256] = "", fault[120] = "", held_back[120], model[200], data[300], written[600];
     struct scene_link *links = NULL;
     const struct device_facts *facts = &story->device->facts;
     describe_notice(s, facts, notice, sizeof notice);
@@ -132,6 +154,12 @@ enum status show(const struct settings *s, const struct story *story, struct err
     describe_model(s, model, sizeof model);
     describe_data(s, data, sizeof data);
     describe_written(s, story, written, sizeof written);
+    describe_held_back(s, held_back, sizeof held_back);
+    if (s->plan_file)
+        snprintf(origin, sizeof origin, "%s", strcmp(s->plan_file, "-") == 0 ? "standard input"
+                                              : quote_path(s->plan_file).text);
+    if (s->bug)
+        snprintf(fault, sizeof fault, "%s: %s", s->bug->name, s->bug->title);
     TRY(allocate((void **)&links, facts->n_links, sizeof *links, "links", err));
     for (int i = 0; i < facts->n_links; i++)
         links[i] = (struct scene_link){facts->links[i].from, facts->links[i].to,
@@ -146,6 +174,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
         .notice = notice, .link_model = model, .times = times, .data = data, .written = written,
+        .origin = origin, .fault = fault, .held_back = held_back,
         .random = s->random, .clock_error_ns = story->timing.clock_error_ns,
     };
     if (s->trace == TRACE_JSON && notice[0])

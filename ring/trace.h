@@ -37,6 +37,9 @@ struct scene {
     const char *link_model;        /* host: "nvlink4: 2.4 us + bytes / 392 GB/s"; else "" */
     const char *times;             /* how times were obtained */
     const char *data;              /* what the ranks' data is */
+    const char *origin;            /* where a plan that is not the ring's comes from, or "" */
+    const char *fault;             /* the exhibit that was put in: "add-early: the add ..", or "" */
+    const char *held_back;         /* the op of --delay, in words, or "" */
     const char *written;           /* the files that were written, in words, or "" */
     int random;                    /* a random schedule: times count its choices */
     int64_t clock_error_ns;

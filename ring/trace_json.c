@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "common/format.h"
+#include "ring/goal.h"
 #include "ring/trace.h"
 
 /* Bytes of the well-formed UTF-8 character at text; 0 where there is none (RFC 3629). */
@@ -72,6 +73,15 @@ static void print_header(const struct scene *s, FILE *file)
             s->simulated ? "true" : "false", plan->n_ranks, plan->count);
     print_named(file, "dtype", dtype_name(plan->dtype));
     print_named(file, "redop", redop_name(plan->redop));
+    print_named(file, "goal", goal_name(plan->goal));
+    if (goal_has_root(plan->goal))
+        fprintf(file, ",\"root\":%d", plan->root);
+    if (s->origin[0])
+        print_named(file, "plan", s->origin);
+    if (s->fault[0])
+        print_named(file, "fault", s->fault);
+    if (s->held_back[0])
+        print_named(file, "held_back", s->held_back);
     fprintf(file,
             ",\"element_bytes\":%d,\"iterations\":%d,\"pieces\":%d,\"slots\":%d,"
             "\"inbox_count\":%" PRId64 ",\"steps\":%d,\"n_ops\":%" PRId64 ",\"n_waits\":%" PRId64,
@@ -112,8 +122,10 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
 {
     const struct plan *plan = s->plan;
     const struct op *op = &plan->ops[id];
+    char name[OP_NAME_SIZE];
     fprintf(file, "{\"type\":\"op\",\"id\":%" PRId64 ",\"kind\":\"%s\",\"rank\":%d,\"lane\":\"%s\"",
             id, op_kind_name(op->kind), op->rank, lane_name(op->lane));
+    print_named(file, "name", op_name(plan, id, name));
     print_label(file, "iteration", op->iteration);
     print_label(file, "bucket", op->bucket);
     print_label(file, "step", op->step);
@@ -148,11 +160,13 @@ static void print_misfit(FILE *file, const char *name, const struct misfit *m)
 static void print_verdict(const struct scene *s, FILE *file)
 {
     const struct verdict *v = s->verdict;
+    if (goal_same_everywhere(s->plan))
+        fprintf(file, ",\"ranks_identical\":%s,\"n_different\":%" PRId64,
+                v->n_different ? "false" : "true", v->n_different);
     fprintf(file,
-            ",\"ranks_identical\":%s,\"value_right\":%s,\"n_checked\":%" PRId64
-            ",\"n_different\":%" PRId64 ",\"n_wrong\":%" PRId64 ",\"hash\":\"0x%016" PRIx64 "\"",
-            v->n_different ? "false" : "true", v->n_wrong ? "false" : "true", v->n_checked,
-            v->n_different, v->n_wrong, v->hash);
+            ",\"value_right\":%s,\"n_checked\":%" PRId64 ",\"n_wrong\":%" PRId64
+            ",\"hash\":\"0x%016" PRIx64 "\"",
+            v->n_wrong ? "false" : "true", v->n_checked, v->n_wrong, v->hash);
     if (s->values)
         fprintf(file, ",\"value_pass_hash\":\"0x%016" PRIx64 "\"", s->second_hash);
     if (v->n_different)

@@ -10,7 +10,6 @@
 #include "common/format.h"
 #include "ring/trace_text.h"
 
-#define FULL_OPS 4000 /* up to so many, and VALUES_MAX_RANKS ranks, every op gets a line */
 #define CELL_SIZE 48
 
 static int digits(int64_t n)
@@ -24,6 +23,13 @@ static void print_rule(const struct text *t)
     int n = t->scene->plan->n_ranks;
     if (n < 2)
         return;
+    if (t->scene->origin[0]) {
+        fprintf(t->file,
+                "\nAn op waits until what it reads is ready or has arrived, and what it overwrites "
+                "has been\ndrained; and for the op before it on its own lane, which is not "
+                "written.\n");
+        return;
+    }
     fprintf(t->file,
             "\nAt step s, rank r sends segment (r - s) mod %d to rank r+1. 2(N-1) = %d "
             "steps: %d collect\n(scatter-reduce), %d hand out (all-gather). An op waits "
@@ -80,12 +86,20 @@ static enum status apply(struct text *t, int64_t at)
     return status;
 }
 
+/* "inbox[0:4]": what an op without a segment writes; "[0:4]" where that is data. */
+static void print_span(const struct op *op, char *text, size_t size)
+{
+    snprintf(text, size, "%s[%" PRId64 ":%" PRId64 "]",
+             op->dst.memory == MEMORY_INBOX ? "inbox" : "", op->dst.first,
+             op->dst.first + op->dst.count);
+}
+
 static void print_op(const struct text *t, int64_t at)
 {
     const struct scene *s = t->scene;
     int64_t id = order_at(&t->order, at);
     const struct op *op = &s->plan->ops[id];
-    char who[64], part[48] = "", holds[64], bytes[FORMAT_SIZE];
+    char who[64], part[64] = "", holds[64], bytes[FORMAT_SIZE], name[OP_NAME_SIZE];
     int r = t->rank_width;
     if (op->kind == OP_COPY)
         snprintf(who, sizeof who, "rank %*d -> rank %*d", r, op->src.rank, r, op->dst.rank);
@@ -94,11 +108,15 @@ static void print_op(const struct text *t, int64_t at)
                  op->kind == OP_REDUCE ? "adds" : op->kind == OP_SCALE ? "scales" : "refills");
     if (op->segment != NONE)
         snprintf(part, sizeof part, "segment %*d", r, op->segment);
+    else if (t->name_width)
+        print_span(op, part, sizeof part);
     if (op->piece != NONE && s->plan->pieces > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " p%d", op->piece);
     snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[at]);
-    int column = fprintf(t->file, "  %-*s  %-*s  %-*s  %*s", 2 * r + 14, who, t->segment_width,
-                         part, t->holds_width, holds, t->bytes_width,
+    int column = t->name_width ? fprintf(t->file, "  %-*s", t->name_width,
+                                         op_name(s->plan, id, name)) : 0;
+    column += fprintf(t->file, "  %-*s  %-*s  %-*s  %*s", 2 * r + 14, who, t->segment_width, part,
+                      t->holds_width, holds, t->bytes_width,
                          format_bytes(op->dst.count * (int64_t)dtype_size(s->plan->dtype), bytes));
     if (s->timing && s->timing->per_op)
         column += fprintf(t->file, "  %*.1f ..%*.1f", t->time_width,
@@ -107,15 +125,24 @@ static void print_op(const struct text *t, int64_t at)
     print_waits(t, op, column);
 }
 
-static void print_step_title(const struct text *t, const struct stop *stop)
+static void print_step_title(const struct text *t, const struct stop *stop, int64_t begin)
 {
     const struct plan *plan = t->scene->plan;
     char title[160], iteration[48] = "";
     int n = plan->n_ranks;
     if (plan->iterations > 1)
         snprintf(iteration, sizeof iteration, "iteration %d, ", stop->iteration);
-    if (stop->step == NONE)
-        snprintf(title, sizeof title, "%sbefore the first step", iteration);
+    if (stop->step == NONE && t->scene->origin[0] && stop->end == begin + 1)
+        snprintf(title, sizeof title, "%sop %" PRId64 " of %" PRId64, iteration, stop->end,
+                 plan->n_ops);
+    else if (stop->step == NONE && t->scene->origin[0] && stop->end > begin)
+        snprintf(title, sizeof title, "%sops %" PRId64 "..%" PRId64 " of %" PRId64, iteration,
+                 begin + 1, stop->end, plan->n_ops);
+    else if (stop->step == NONE)
+        snprintf(title, sizeof title, "%sbefore the first %s", iteration,
+                 t->scene->origin[0] ? "op" : "step");
+    else if (stop->step >= ring_steps(n)) /* a label of somebody's own */
+        snprintf(title, sizeof title, "%sstep s=%d", iteration, stop->step);
     else
         snprintf(title, sizeof title, "%sstep s=%d (%d of %d), %s", iteration, stop->step,
                  stop->step + 1, ring_steps(n),
@@ -246,9 +273,31 @@ out:
 
 /* ---- all steps ---- */
 
-static void print_owners(const struct text *t)
+/* Does every rank r hold segment (r+1) mod N complete, for an avg of integers still to be divided? */
+static int all_own(const struct text *t, int iteration)
+{
+    const struct plan *plan = t->scene->plan;
+    int n = plan->n_ranks, own = 1;
+    for (int rank = 0; rank < n; rank++) {
+        struct extents *data = contents_memory(&t->contents, rank, MEMORY_DATA);
+        int64_t first, count;
+        plan_part(0, plan->count, n, (rank + 1) % n, &first, &count);
+        for (int64_t i = extents_find(data, first);
+             count > 0 && i < data->n && data->items[i].first < first + count; i++)
+            own = own && (contents_complete(&t->contents, &data->items[i], iteration) ||
+                          contents_is_sum(&t->contents, &data->items[i], iteration, 0));
+    }
+    return own;
+}
+
+static void print_owners(const struct text *t, int iteration)
 {
     int n = t->scene->plan->n_ranks, column;
+    if (!all_own(t, iteration)) {
+        fprintf(t->file, "\nBy now rank r should own segment (r+1) mod %d, complete. It is not so.\n",
+                n);
+        return;
+    }
     fprintf(t->file, "\nAfter scatter-reduce rank r owns segment (r+1) mod %d, complete:\n", n);
     column = fprintf(t->file, " ");
     for (int rank = 0; rank < n; rank++) {
@@ -278,7 +327,7 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
     const struct scene *s = t->scene;
     int64_t bytes = 0, first = INT64_MAX, last = 0;
     char size[FORMAT_SIZE];
-    if (stop->step == NONE)
+    if (stop->step == NONE && !s->origin[0])
         return;
     for (int64_t i = begin; i < stop->end; i++) {
         int64_t id = order_at(&t->order, i);
@@ -291,10 +340,14 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
     }
     if (s->plan->iterations > 1)
         fprintf(t->file, "  iteration %d", stop->iteration);
-    fprintf(t->file, "  step s=%d (%d of %d), %s: %" PRId64 " ops, %s copied", stop->step,
-            stop->step + 1, ring_steps(s->plan->n_ranks),
-            ring_gathers(s->plan->n_ranks, stop->step) ? "all-gather" : "scatter-reduce",
-            stop->end - begin, format_bytes(bytes, size));
+    if (stop->step == NONE)
+        fprintf(t->file, "  ops %" PRId64 "..%" PRId64 ": %s copied", begin + 1, stop->end,
+                format_bytes(bytes, size));
+    else
+        fprintf(t->file, "  step s=%d (%d of %d), %s: %" PRId64 " ops, %s copied", stop->step,
+                stop->step + 1, ring_steps(s->plan->n_ranks),
+                ring_gathers(s->plan->n_ranks, stop->step) ? "all-gather" : "scatter-reduce",
+                stop->end - begin, format_bytes(bytes, size));
     if (last > 0)
         fprintf(t->file, ", %.1f .. %.1f us", text_us(first), text_us(last));
     fputc('\n', t->file);
@@ -306,9 +359,27 @@ static void print_summary_of_steps(const struct text *t)
     fprintf(t->file,
             "\n%d ranks, %" PRId64 " ops: one line a step. Every op: --trace=json, or at most "
             "%d ranks and %d ops.\n",
-            t->scene->plan->n_ranks, t->scene->plan->n_ops, VALUES_MAX_RANKS, FULL_OPS);
+            t->scene->plan->n_ranks, t->scene->plan->n_ops, VALUES_MAX_RANKS, VALUES_MAX_OPS);
     for (int stop = 1; stop < v->n_stops; stop++)
         print_step_line(t, &v->stops[stop], v->stops[stop - 1].end);
+}
+
+static void widen(int *width, const char *text)
+{
+    *width = (int)strlen(text) > *width ? (int)strlen(text) : *width;
+}
+
+/* What the op of a plan that was read needs. */
+static void measure_op(struct text *t, int64_t id)
+{
+    const struct plan *plan = t->scene->plan;
+    const struct op *op = &plan->ops[id];
+    char text[64], name[OP_NAME_SIZE];
+    widen(&t->name_width, op_name(plan, id, name));
+    print_span(op, text, sizeof text);
+    if (op->segment == NONE)
+        widen(&t->segment_width, text);
+    widen(&t->bytes_width, format_bytes(op->dst.count * (int64_t)dtype_size(plan->dtype), text));
 }
 
 /* Columns that every line of the steps shares. */
@@ -323,6 +394,8 @@ static void measure(struct text *t)
     t->holds_width = s->plan->n_ranks > 3 ? 7 + 3 * t->rank_width : 9;
     t->segment_width =
         8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
+    for (int64_t id = 0; id < s->plan->n_ops && s->origin[0]; id++)
+        measure_op(t, id);
     int whole = s->plan->iterations > 1 || s->plan->redop == REDOP_AVG; /* ops on all of the data */
     for (int part = 0; part < 2 + whole; part++) {
         plan_part(0, s->plan->count, part < 2 ? s->plan->n_ranks : 1, part % 2, &first, &count);
@@ -356,21 +429,21 @@ enum status text_steps(struct text *t)
     }
     print_rule(t);
     TRY(open_steps(t));
-    if (plan->n_ranks > VALUES_MAX_RANKS || plan->n_ops > FULL_OPS) {
+    if (!values_fit(plan->n_ranks, plan->n_ops)) {
         print_summary_of_steps(t);
         goto out;
     }
     int paging = t->show->pause;
     for (int stop = 0; stop < v->n_stops; stop++) {
-        print_step_title(t, &v->stops[stop]);
+        print_step_title(t, &v->stops[stop], stop > 0 ? v->stops[stop - 1].end : 0);
         if (stop == 0)
             fprintf(t->file,
                     "  a cell tells whose contributions a segment holds = the value read in "
                     "its first element\n");
         TRY(print_ops(t, v->stops[stop].end));
         TRY(print_state(t, stop));
-        if (v->stops[stop].step == plan->n_ranks - 2)
-            print_owners(t);
+        if (v->stops[stop].step == plan->n_ranks - 2 && !t->scene->origin[0])
+            print_owners(t, v->stops[stop].iteration);
         if (paging && stop + 1 < v->n_stops)
             paging = pause_here(t);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/format.h"
+#include "ring/goal.h"
 #include "ring/trace_text.h"
 
 void text_heading(const struct text *t, const char *words)
@@ -95,25 +96,50 @@ static void print_links(const struct text *t)
         print_words(t, "model", s->link_model);
 }
 
+/* "all-reduce (sum)", "broadcast from rank 0" */
+static const char *describe_goal(const struct plan *plan, char *buffer, size_t size)
+{
+    const char *name = plan->goal == GOAL_ALLREDUCE ? "all-reduce" : goal_name(plan->goal);
+    int adds = !goal_copies(plan->goal);
+    snprintf(buffer, size, "%s", name);
+    if (adds)
+        snprintf(buffer + strlen(buffer), size - strlen(buffer), " (%s)", redop_name(plan->redop));
+    if (goal_has_root(plan->goal))
+        snprintf(buffer + strlen(buffer), size - strlen(buffer), " %s rank %d",
+                 adds ? "to" : "from", plan->root);
+    return buffer;
+}
+
 static void print_head(const struct text *t)
 {
     const struct scene *s = t->scene;
     const struct plan *plan = s->plan;
-    char size[FORMAT_SIZE], inbox[FORMAT_SIZE], line[256];
+    char size[FORMAT_SIZE], inbox[FORMAT_SIZE], line[256], goal[80];
     int64_t bytes = (int64_t)dtype_size(plan->dtype);
-    fprintf(t->file, "%sall-reduce (%s) of %" PRId64 " %s, %s, on each of %d rank%s%s\n",
-            text_paint(t, TEXT_BOLD), redop_name(plan->redop), plan->count, dtype_name(plan->dtype),
-            format_bytes(plan->count * bytes, size), plan->n_ranks, plan->n_ranks == 1 ? "" : "s",
-            text_paint(t, TEXT_PLAIN));
+    fprintf(t->file, "%s%s of %" PRId64 " %s, %s, on each of %d rank%s%s\n",
+            text_paint(t, TEXT_BOLD), describe_goal(plan, goal, sizeof goal), plan->count,
+            dtype_name(plan->dtype), format_bytes(plan->count * bytes, size), plan->n_ranks,
+            plan->n_ranks == 1 ? "" : "s", text_paint(t, TEXT_PLAIN));
     if (s->notice[0])
         print_words(t, "note", s->notice);
-    print_ring(t);
+    if (s->origin[0])
+        print_words(t, "plan", s->origin);
+    else
+        print_ring(t);
+    if (s->fault[0])
+        print_words(t, "fault", s->fault);
+    if (s->held_back[0])
+        print_words(t, "held back", s->held_back);
     print_devices(t);
     print_links(t);
     print_words(t, "data", s->data);
-    fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n",
-            "engine", s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
-            plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
+    if (s->origin[0])
+        fprintf(t->file, "  %-9s %s (op by op); inbox of %s\n", "engine", s->engine,
+                format_bytes(plan->inbox_count * bytes, inbox));
+    else
+        fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n",
+                "engine", s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
+                plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
     print_words(t, "times", s->times);
     print_words(t, "proof", proof_line(plan, s->proof, line, sizeof line));
     for (int i = 0; i < s->proof->n_findings && i < 10; i++) {
@@ -145,16 +171,22 @@ static void print_verdict(const struct text *t)
 {
     const struct scene *s = t->scene;
     const struct verdict *v = s->verdict;
-    print_answer(t, "all ranks bit-identical", v->n_different == 0);
-    fprintf(t->file, "   %" PRId64 " elements of %d rank%s\n", v->n_checked, s->plan->n_ranks,
-            s->plan->n_ranks == 1 ? "" : "s");
+    if (goal_same_everywhere(s->plan)) {
+        print_answer(t, "all ranks bit-identical", v->n_different == 0);
+        fprintf(t->file, "   %" PRId64 " elements of %d rank%s\n", v->n_checked, s->plan->n_ranks,
+                s->plan->n_ranks == 1 ? "" : "s");
+    } else {
+        fprintf(t->file, "  %-25s  n/a   the goal is not the same data on all ranks\n",
+                "all ranks bit-identical");
+    }
     if (v->n_different)
         print_misfit(t, "rank 0 has", v->n_different, &v->different);
     print_answer(t, "value right", v->n_wrong == 0);
-    fprintf(t->file, "   against the same additions made on the host, bit for bit\n");
+    fprintf(t->file, "   against the same %s made on the host, bit for bit\n",
+            goal_copies(s->plan->goal) ? "data" : "additions");
     if (v->n_wrong)
         print_misfit(t, "want", v->n_wrong, &v->wrong);
-    if (dtype_is_float(s->plan->dtype))
+    if (dtype_is_float(s->plan->dtype) && s->plan->goal == GOAL_ALLREDUCE)
         fprintf(t->file,
                 v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g), since each addition "
                                   "rounds\n"
@@ -187,9 +219,12 @@ static enum status print_figures(const struct text *t)
     fprintf(t->file, "  %-25s  %s", "bytes sent by each rank", format_bytes(traffic.least_sent, a));
     if (traffic.most_sent != traffic.least_sent)
         fprintf(t->file, " to %s", format_bytes(traffic.most_sent, a));
-    fprintf(t->file, "; 2(N-1)/N x S = %.6g x %s", (double)ring_steps(n) / n,
-            format_bytes(size, b));
-    fprintf(t->file, s->plan->iterations > 1 ? ", %d times\n" : "\n", s->plan->iterations);
+    if (s->plan->goal == GOAL_ALLREDUCE) {
+        fprintf(t->file, "; 2(N-1)/N x S = %.6g x %s", (double)ring_steps(n) / n,
+                format_bytes(size, b));
+        fprintf(t->file, s->plan->iterations > 1 ? ", %d times" : "", s->plan->iterations);
+    }
+    fputc('\n', t->file);
     if (traffic.busiest_from != NONE) {
         fprintf(t->file, "  %-25s  ", traffic.all_alike ? "each link" : "busiest link");
         if (!traffic.all_alike)
@@ -213,7 +248,7 @@ static enum status print_figures(const struct text *t)
             s->simulated       ? " (modelled)"
             : s->timing->wall ? " (host clock, queueing included, no warm-up)"
                                : " (one run, after one to warm up)");
-    if (n > 1)
+    if (n > 1 && s->plan->goal == GOAL_ALLREDUCE)
         fprintf(t->file, "\n  %-25s  algbw = S/t = %.4g GB/s; busbw = algbw x 2(N-1)/N = %.4g GB/s",
                 "rates", trace_algbw(s), trace_busbw(s));
     fputc('\n', t->file);

@@ -585,7 +585,7 @@ START_TEST(misuse_is_refused)
     case 6: CONTRACT_REFUSED(d->verbs->elapsed(d, 0, &ns, &err)); break; /* never recorded */
     case 7: CONTRACT_REFUSED(d->verbs->reduce(d, s1, REDOP_SUM, b, a, &err)); break;
     case 8: CONTRACT_REFUSED(d->verbs->reduce(d, s0, REDOP_SUM, b, other, &err)); break;
-    case 9: CONTRACT_REFUSED(d->verbs->reduce(d, s0, REDOP_SUM, other, a, &err)); break;
+    case 9: CONTRACT_REFUSED(d->verbs->delay(d, s0, DEVICE_MAX_DELAY_NS + 1, &err)); break;
     case 10: CONTRACT_REFUSED(d->verbs->scale(d, s1, 2, a, &err)); break;
     case 11:
         CONTRACT_REFUSED(d->verbs->compute(d, s1, (struct pattern){0}, 0, a, &err));
@@ -604,6 +604,8 @@ START_TEST(misuse_is_refused)
         CONTRACT_OK(d->verbs->scale(d, s0, 2, a, &err));
         CONTRACT_REFUSED(d->verbs->put(d, a, four, &err));
         break;
+    case 20: CONTRACT_REFUSED(d->verbs->delay(d, 2 * N_LANES, 1, &err)); break;
+    case 21: CONTRACT_REFUSED(d->verbs->delay(d, s0, -1, &err)); break;
     default: /* recorded before the last sync does not count */
         CONTRACT_OK(d->verbs->record(d, 0, s0, &err));
         CONTRACT_OK(d->verbs->wait(d, s1, 0, &err));
@@ -613,7 +615,67 @@ START_TEST(misuse_is_refused)
     d->verbs->close(d);
 }
 END_TEST
-#define N_MISUSES 21
+#define N_MISUSES 23
+
+/* A kernel reads another rank's memory only where the setup names the link, and where the machine
+ * has the path. */
+START_TEST(kernels_reach_over_links_only)
+{
+    enum { COUNT = 1001 };
+    for (int with = 0; with < 2; with++) {
+        struct contract_setup s;
+        struct device *d = NULL;
+        float a[COUNT], b[COUNT], got[COUNT];
+        const struct span from = span(1, MEMORY_DATA, 0, COUNT), to = span(0, MEMORY_DATA, 0, COUNT);
+        contract_setup(&s, BACKEND, 2, DTYPE_FLOAT32);
+        s.setup.n_links *= with;
+        CONTRACT_OK(device_open(BACKEND, &d, &s.setup, &err));
+        int same = s.device_of[0] == s.device_of[1];
+        int may = with ? d->facts.paths[0] != PATH_STAGED : BACKEND == BACKEND_CUDA && same;
+        CONTRACT_OK(d->verbs->alloc(d, COUNT, 0, 1, &err));
+        for (int i = 0; i < COUNT; i++) {
+            a[i] = (float)i;
+            b[i] = (float)(1000 - 3 * i);
+        }
+        CONTRACT_OK(d->verbs->put(d, to, a, &err));
+        CONTRACT_OK(d->verbs->put(d, from, b, &err));
+        if (may) {
+            CONTRACT_OK(d->verbs->reduce(d, stream_id(0, LANE_REDUCE), REDOP_SUM, from, to, &err));
+            CONTRACT_OK(d->verbs->sync(d, &err));
+            CONTRACT_OK(d->verbs->get(d, to, got, &err));
+            for (int i = 0; i < COUNT; i++)
+                ck_assert(got[i] == (float)(1000 - 2 * i));
+        } else {
+            CONTRACT_REFUSED(
+                d->verbs->reduce(d, stream_id(0, LANE_REDUCE), REDOP_SUM, from, to, &err));
+        }
+        d->verbs->close(d);
+    }
+}
+END_TEST
+
+/* What follows a delay on its stream comes so much later; other streams do not care. */
+START_TEST(a_delay_holds_its_stream_back)
+{
+    enum { NS = 2000000 };
+    struct device *d = contract_open(BACKEND, 2, DTYPE_FLOAT32, 4, 4, 4);
+    int64_t begin, end, other;
+    const int s0 = stream_id(0, LANE_SEND), s1 = stream_id(1, LANE_SEND);
+    CONTRACT_OK(d->verbs->record(d, 0, s0, &err));
+    CONTRACT_OK(d->verbs->delay(d, s0, NS, &err));
+    CONTRACT_OK(d->verbs->record(d, 1, s0, &err));
+    CONTRACT_OK(d->verbs->copy(d, s1, span(1, MEMORY_DATA, 0, 4), span(0, MEMORY_INBOX, 0, 4),
+                               &err));
+    CONTRACT_OK(d->verbs->record(d, 2, s1, &err));
+    CONTRACT_OK(d->verbs->sync(d, &err));
+    CONTRACT_OK(d->verbs->elapsed(d, 0, &begin, &err));
+    CONTRACT_OK(d->verbs->elapsed(d, 1, &end, &err));
+    CONTRACT_OK(d->verbs->elapsed(d, 2, &other, &err));
+    ck_assert_msg(end - begin >= NS - NS / 100, "%ld ns", (long)(end - begin));
+    ck_assert_msg(other < end, "%ld and %ld ns", (long)other, (long)end);
+    d->verbs->close(d);
+}
+END_TEST
 
 /* Opening, closing, facts. */
 
@@ -695,6 +757,8 @@ Suite *device_contract_suite(enum device_backend backend, const char *name)
         {"all at once", all_ranks_step_at_once, N_RING_SIZES},
         {"bad spans", spans_beyond_a_memory_are_refused, 8},
         {"misuse", misuse_is_refused, N_MISUSES},
+        {"reach", kernels_reach_over_links_only, 1},
+        {"delay", a_delay_holds_its_stream_back, 1},
         {"close", close_takes_everything, 1},
         {"facts", facts_are_filled, 1},
     };

@@ -13,6 +13,8 @@ Suite *ring_suite(void);
 Suite *check_suite(void);
 Suite *run_suite(void);
 Suite *plan_text_suite(void);
+Suite *corpus_suite(void);
+Suite *bugs_suite(void);
 Suite *tools_suite(void);
 
 #endif

@@ -4,6 +4,8 @@
  * and the caller sets the time limit (timeout 600 test_cuda). Without a GPU it says why, and
  * passes.
  */
+#include "ring/museum.h" /* first: check.h defines a macro `fail` */
+
 #include "tests/device_contract.h"
 #include "tests/run_contract.h"
 
@@ -203,6 +205,36 @@ START_TEST(the_inventory_describes_what_opens)
 }
 END_TEST
 
+/* Exhibits that lack nothing but waits: wrong every time when the right op is held back, and right
+ * every time with the waits restored. */
+START_TEST(missing_waits_show_every_time)
+{
+    struct device_inventory inventory;
+    struct museum museum = {.backend = BACKEND_CUDA, .runs = 1000,
+                            .model = {"test", 2400, 392, 2000, 4800}};
+    int n_shown = 0;
+    device_inventory(BACKEND_CUDA, &inventory);
+    museum.n_devices = inventory.n_devices;
+    for (int i = 0; i < n_bugs; i++) {
+        char *text = NULL;
+        size_t length;
+        struct error err = {""};
+        int as_labelled = 0;
+        if (!bugs[i].missing_waits)
+            continue;
+        museum.file = open_memstream(&text, &length);
+        enum status status = museum_show(&museum, &bugs[i], &as_labelled, &err);
+        fclose(museum.file);
+        ck_assert_msg(status == STATUS_OK && as_labelled, "%s: %s", bugs[i].name, err.text);
+        ck_assert_msg(strstr(text, "wrong in 1000 of 1000 runs") != NULL, "%s", text);
+        ck_assert_msg(strstr(text, "right in 1000 of 1000 runs") != NULL, "%s", text);
+        free(text);
+        n_shown++;
+    }
+    ck_assert_int_ge(n_shown, 5);
+}
+END_TEST
+
 static Suite *cuda_suite(void)
 {
     Suite *suite = suite_create("cuda");
@@ -216,6 +248,7 @@ static Suite *cuda_suite(void)
     tcase_add_test(tcase, any_stream_may_copy);
     tcase_add_test(tcase, counts_pass_32_bits);
     tcase_add_test(tcase, the_inventory_describes_what_opens);
+    tcase_add_test(tcase, missing_waits_show_every_time);
     suite_add_tcase(suite, tcase);
     return suite;
 }
