@@ -5,7 +5,9 @@
 
 #include "common/device.h"
 
-enum host_kind { HOST_COPY, HOST_REDUCE, HOST_COMPUTE, HOST_SCALE, HOST_DELAY, HOST_RECORD, HOST_WAIT };
+enum host_kind {
+    HOST_COPY, HOST_REDUCE, HOST_COMPUTE, HOST_SCALE, HOST_DELAY, HOST_RECORD, HOST_WAIT
+};
 
 /* One thing queued on a stream. */
 struct host_item {

@@ -431,8 +431,8 @@ const struct bug bugs[] = {
     {.name = "article", .title = "the article's ring, replayed",
      .origin = ARTICLE_RING ", repaired only where it would not compile",
      .believed = "each GPU ends up with the sum of all, 6.0 in every element",
-     .happens = "the copy destroys the neighbour's own segment; the add may run before it, and reads "
-                "the sender's memory; the all-gather hands out the wrong segments, and makes all "
+     .happens = "the copy destroys the neighbour's own segment; the add may run before it, and "
+                "reads the sender's memory; the all-gather hands out the wrong segments, and makes all "
                 "GPUs alike",
      .cure = "an inbox, an event per step, adds that read only what has arrived, and (r + 1 - s) "
              "mod N in the all-gather: ring.c",
@@ -477,7 +477,8 @@ const struct bug bugs[] = {
      .origin = ARTICLE_RING,
      .believed = "safe, and therefore good",
      .happens = "right, but slow: nobody goes on before the slowest has come, copy and add of "
-                "different pieces no longer overlap across steps",
+                "different pieces no longer overlap across steps; here the GPUs wait for each "
+                "other, in the article the host waits for them, and its round trips come on top",
      .cure = "wait for the one op whose work is needed",
      .shape = SHAPE(.n_ranks = 4, .count = 4 << 20, .pieces = 4, .slots = 2, .iterations = 1),
      .init = "rank", .noticed_by = 0, .apply = step_sync, .needs = "two ranks or more"},
@@ -539,12 +540,14 @@ const struct bug bugs[] = {
      .happens = "it happens when what came before is done: whoever waits for it does not wait for "
                 "the work",
      .cure = "first the work, then the record",
-     .shape = FOUR, .init = "rank", .noticed_by = USUAL | BIT(FIRST) | BIT(RANKS) | BIT(ZEROS), .apply = event_early,
+     .shape = FOUR, .init = "rank",
+     .noticed_by = USUAL | BIT(FIRST) | BIT(RANKS) | BIT(ZEROS), .apply = event_early,
      .needs = "waits", .missing_waits = 1},
     {.name = "remainder", .title = "the remainder is dropped",
      .origin = "github.com/hw-native-sys/pypto/pull/1942",
      .believed = "count / N elements a segment",
-     .happens = "the last count mod N elements are in no segment; with a round count there are none",
+     .happens = "the last count mod N elements are in no segment; with a round count there are "
+                "none",
      .cure = "the first count mod N segments hold one element more",
      .shape = SHAPE(.n_ranks = 4, .count = 4098, .pieces = 1, .slots = 2, .iterations = 1),
      .init = "rank", .apply = no_remainder,

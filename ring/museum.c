@@ -253,8 +253,7 @@ enum status museum_list(const struct museum *m, int *as_labelled, struct error *
     *as_labelled = 1;
     fprintf(m->file, "%d broken rings, each tried here and now. Who notices?\n\n%-18s", n_bugs, "");
     for (int test = 0; test < N_TESTS; test++)
-        fprintf(m->file, " %-6s", tests[test].head);
-    fputc('\n', m->file);
+        fprintf(m->file, test + 1 < N_TESTS ? " %-6s" : " %s\n", tests[test].head);
     for (int i = 0; i < n_bugs; i++) {
         struct findings f;
         TRY(try_all(m, &bugs[i], &f, err));
@@ -268,8 +267,8 @@ enum status museum_list(const struct museum *m, int *as_labelled, struct error *
     fprintf(m->file, "\nThe tests:");
     for (int test = 0; test < N_TESTS; test++)
         fprintf(m->file, "\n  %-7s %s", tests[test].head, tests[test].name);
-    fprintf(m->file, "\nUnless said otherwise every element of every rank is compared, on data that "
-                     "differs by rank\nand element.  ring_demo bugs NAME shows one exhibit.\n");
+    fprintf(m->file, "\nUnless said otherwise every element of every rank is compared, on data "
+                     "that differs by rank\nand element.  ring_demo bugs NAME shows one exhibit.\n");
 out:
     return status;
 }
@@ -457,8 +456,8 @@ static void print_shape(const struct museum *m, const struct bug *bug)
         snprintf(part + strlen(part), sizeof part - strlen(part), " --slots %d", s->slots);
     if (s->iterations > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " --repeat %d", s->iterations);
-    snprintf(command, sizeof command, "ring_demo --bug %s -g %d -c %" PRId64 "%s --trace", bug->name,
-             s->n_ranks, s->count, part);
+    snprintf(command, sizeof command, "ring_demo --bug %s -g %d -c %" PRId64 "%s --trace",
+             bug->name, s->n_ranks, s->count, part);
     fputc('\n', m->file);
     print_words(m->file, "see it", command);
 }

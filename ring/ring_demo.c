@@ -228,8 +228,8 @@ static enum status command_bugs(struct settings *s, struct error *err)
     int as_claimed = 1, every_wait = s->file && strcmp(s->file, EVERY_WAIT) == 0;
     const struct bug *bug = s->file ? bug_find(s->file) : NULL;
     if (s->n_ranks && !every_wait)
-        return fail(err, STATUS_USAGE, "--gpus is for bugs " EVERY_WAIT "; each exhibit has its own "
-                    "number of ranks");
+        return fail(err, STATUS_USAGE, "--gpus is for bugs " EVERY_WAIT "; each exhibit has its "
+                    "own number of ranks");
     if (s->n_ranks == 1 || s->n_ranks > 16)
         return fail(err, STATUS_USAGE, "--gpus %d: from 2 to 16 for bugs " EVERY_WAIT, s->n_ranks);
     if (s->file && !bug && !every_wait)

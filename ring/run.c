@@ -23,7 +23,8 @@ static int compare_links(const void *a, const void *b)
     return x->from != y->from ? x->from - y->from : x->to - y->to;
 }
 
-/* Every pair of ranks between which the plan copies or reaches, each once. *links is the caller's to free. */
+/* Every pair of ranks between which the plan copies, or a kernel reaches, each once. *links is the
+ * caller's to free. */
 static enum status find_links(const struct plan *plan, struct device_link **links, int *n_links,
                               struct error *err)
 {
@@ -35,7 +36,7 @@ static enum status find_links(const struct plan *plan, struct device_link **link
         if (op->kind == OP_COPY && op->src.rank != op->dst.rank)
             (*links)[n++] = (struct device_link){op->src.rank, op->dst.rank};
         if (op->kind == OP_REDUCE && op->src.rank != op->rank && op->src.count > 0)
-            (*links)[n++] = (struct device_link){op->rank, op->src.rank}; /* the kernel reaches out */
+            (*links)[n++] = (struct device_link){op->rank, op->src.rank};
     }
     qsort(*links, (size_t)n, sizeof **links, compare_links);
     int64_t kept = 0;

@@ -12,8 +12,8 @@
  * Its times are of no interest and not kept. A plan without ring steps stops before each op that
  * waits for one since the last stop.
  *
- * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are over.
- * Nothing else changes, so a plan without hazards gives the same bits; where a wait for this op is
+ * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
+ * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this op is
  * missing, whoever should have waited now goes first.
  */
 #ifndef RING_RUN_H

@@ -238,19 +238,22 @@ SETTER(set_color)
 #define EVERY ((1u << N_COMMANDS) - 1)
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | PLAN | BUGS, "ranks (default: all visible GPUs if two or more; else 4)",
+    {'g', "gpus", "N", RING | PLAN | BUGS,
+     "ranks (default: all visible GPUs if two or more; else 4)",
      set_gpus},
     {0, "devices", "LIST", RING,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
      "repeats takes several ranks",
      set_devices},
-    {0, "backend", "B", RING | BUGS, "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
+    {0, "backend", "B", RING | BUGS,
+     "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
     {0, "plan", "FILE", RING,
      "run this plan instead of the ring's (- is standard input); it gives\n"
      "ranks, count, type and operator",
      set_plan},
-    {0, "bug", "NAME", RING | PLAN, "put a fault into the ring; ring_demo bugs lists them", set_bug},
+    {0, "bug", "NAME", RING | PLAN, "put a fault into the ring; ring_demo bugs lists them",
+     set_bug},
     {'c', "count", "E", RING | PLAN,
      "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
      "powers of 1024",
@@ -336,8 +339,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
         while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
             command++;
         if (command == N_COMMANDS)
-            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check, bugs and doctor are "
-                        "the commands", quote_text(argv[1]).text);
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check, bugs and doctor "
+                        "are the commands", quote_text(argv[1]).text);
         s->command = (enum command)command;
         argc--;
         argv++;

@@ -58,7 +58,7 @@ struct settings {
 };
 
 enum status settings_read(struct settings *settings, int argc, char **argv, struct error *err);
-/* `plan`: the one that --plan named, which then gives ranks, count, type and operator; else NULL. */
+/* `plan`: the one that --plan named, which then gives ranks, count, type and operator, or NULL. */
 enum status settings_settle(struct settings *settings, const struct plan *plan, struct error *err);
 void settings_free(struct settings *settings);
 

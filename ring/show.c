@@ -34,26 +34,25 @@ static void describe_held_back(const struct settings *s, char *text, size_t size
                  (int)(strrchr(s->delay, ':') - s->delay), s->delay, s->delay_ns / 1000);
 }
 
-static void describe_schedules(const struct settings *s, const struct story *story, char *text,
-                               size_t size)
+/* What a search found. */
+static void describe_search(const struct settings *s, const struct story *story, char *text,
+                            size_t size)
 {
-    int wrong = story->verdict.n_different || story->verdict.n_wrong;
-    snprintf(text, size, "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us",
-             story->seed);
-    if (s->n_seeds && wrong)
-        snprintf(text + strlen(text), size - strlen(text),
-                 ". Of seeds 0 to %d this is the first that goes wrong: --schedule random:%" PRIu64
-                 " shows it again", s->n_seeds - 1, story->seed);
+    text[0] = '\0';
+    if (s->n_seeds && (story->verdict.n_different || story->verdict.n_wrong))
+        snprintf(text, size, "of seeds 0 to %d the first that goes wrong is %" PRIu64
+                 ": --schedule random:%" PRIu64, s->n_seeds - 1, story->seed, story->seed);
     else if (s->n_seeds)
-        snprintf(text + strlen(text), size - strlen(text),
-                 ". None of seeds 0 to %d goes wrong", s->n_seeds - 1);
+        snprintf(text, size, "none of seeds 0 to %d goes wrong", s->n_seeds - 1);
 }
 
 static void describe_times(const struct settings *s, const struct story *story, char *text,
                            size_t size)
 {
     if (s->backend == BACKEND_HOST && s->random)
-        describe_schedules(s, story, text, size);
+        snprintf(text, size,
+                 "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us",
+                 story->seed);
     else if (s->backend == BACKEND_HOST)
         snprintf(text, size, "modelled, in us since the first op began");
     else if (story->timing.per_op)
@@ -146,7 +145,8 @@ out:
 enum status show(const struct settings *s, const struct story *story, struct error *err)
 {
     enum status status = STATUS_OK;
-    char notice[256], times[300], origin[256] = "", fault[120] = "", held_back[120], model[200], data[300], written[600];
+    char notice[256], times[160], origin[256] = "", fault[120] = "", held_back[120],
+         search[120], model[200], data[300], written[600];
     struct scene_link *links = NULL;
     const struct device_facts *facts = &story->device->facts;
     describe_notice(s, facts, notice, sizeof notice);
@@ -154,6 +154,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
     describe_model(s, model, sizeof model);
     describe_data(s, data, sizeof data);
     describe_written(s, story, written, sizeof written);
+    describe_search(s, story, search, sizeof search);
     describe_held_back(s, held_back, sizeof held_back);
     if (s->plan_file)
         snprintf(origin, sizeof origin, "%s", strcmp(s->plan_file, "-") == 0 ? "standard input"
@@ -175,6 +176,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
         .notice = notice, .link_model = model, .times = times, .data = data, .written = written,
         .origin = origin, .fault = fault, .held_back = held_back,
+        .search = search,
         .random = s->random, .clock_error_ns = story->timing.clock_error_ns,
     };
     if (s->trace == TRACE_JSON && notice[0])

@@ -82,6 +82,8 @@ static void print_header(const struct scene *s, FILE *file)
         print_named(file, "fault", s->fault);
     if (s->held_back[0])
         print_named(file, "held_back", s->held_back);
+    if (s->search[0])
+        print_named(file, "search", s->search);
     fprintf(file,
             ",\"element_bytes\":%d,\"iterations\":%d,\"pieces\":%d,\"slots\":%d,"
             "\"inbox_count\":%" PRId64 ",\"steps\":%d,\"n_ops\":%" PRId64 ",\"n_waits\":%" PRId64,

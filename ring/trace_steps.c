@@ -273,7 +273,7 @@ out:
 
 /* ---- all steps ---- */
 
-/* Does every rank r hold segment (r+1) mod N complete, for an avg of integers still to be divided? */
+/* Does every rank r hold segment (r+1) mod N complete, but for a division still to come? */
 static int all_own(const struct text *t, int iteration)
 {
     const struct plan *plan = t->scene->plan;
@@ -294,8 +294,8 @@ static void print_owners(const struct text *t, int iteration)
 {
     int n = t->scene->plan->n_ranks, column;
     if (!all_own(t, iteration)) {
-        fprintf(t->file, "\nBy now rank r should own segment (r+1) mod %d, complete. It is not so.\n",
-                n);
+        fprintf(t->file, "\nBy now rank r should own segment (r+1) mod %d, complete. It is not "
+                         "so.\n", n);
         return;
     }
     fprintf(t->file, "\nAfter scatter-reduce rank r owns segment (r+1) mod %d, complete:\n", n);

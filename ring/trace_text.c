@@ -171,6 +171,8 @@ static void print_verdict(const struct text *t)
 {
     const struct scene *s = t->scene;
     const struct verdict *v = s->verdict;
+    if (s->search[0])
+        fprintf(t->file, "  %-25s  %s\n", "random schedules", s->search);
     if (goal_same_everywhere(s->plan)) {
         print_answer(t, "all ranks bit-identical", v->n_different == 0);
         fprintf(t->file, "   %" PRId64 " elements of %d rank%s\n", v->n_checked, s->plan->n_ranks,

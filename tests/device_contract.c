@@ -626,7 +626,8 @@ START_TEST(kernels_reach_over_links_only)
         struct contract_setup s;
         struct device *d = NULL;
         float a[COUNT], b[COUNT], got[COUNT];
-        const struct span from = span(1, MEMORY_DATA, 0, COUNT), to = span(0, MEMORY_DATA, 0, COUNT);
+        const struct span from = span(1, MEMORY_DATA, 0, COUNT);
+        const struct span to = span(0, MEMORY_DATA, 0, COUNT);
         contract_setup(&s, BACKEND, 2, DTYPE_FLOAT32);
         s.setup.n_links *= with;
         CONTRACT_OK(device_open(BACKEND, &d, &s.setup, &err));

@@ -1,5 +1,5 @@
-/* fuzz_plan.c - any bytes at all, taken for a plan: read, proven, written, read again, and, where it
- * is small and can run, run on simulated GPUs and verified.
+/* fuzz_plan.c - any bytes at all, taken for a plan: read, proven, written, read again, and, where
+ * it is small and can run, run on simulated GPUs and verified.
  *
  * `make fuzz` hands this function to libFuzzer; test_corpus.c hands it what was found before.
  */

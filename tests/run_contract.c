@@ -185,7 +185,8 @@ START_TEST(the_value_pass_gives_the_same_bits)
                        make_plan((struct ring_shape){.n_ranks = n, .count = 103, .pieces = 2,
                                                      .iterations = iterations}), "random:7", NULL);
             bench_run(&b);
-            ck_assert_msg(run_values(b.device, &b.plan, &b.init, &b.options, &values, &err) == 0, "%s",
+            ck_assert_msg(run_values(b.device, &b.plan, &b.init, &b.options, &values, &err) == 0,
+                          "%s",
                           err.text);
             ck_assert_int_eq(verify_hash(b.device, &b.plan, &hash, &err), 0);
             ck_assert_uint_eq(hash, b.verdict.hash);
@@ -209,7 +210,8 @@ START_TEST(values_are_read_step_by_step)
         bench_open(&b, backend_of_suite, make_plan((struct ring_shape){.n_ranks = n, .count = n}),
                    "values:1,10,100,1000,10000", NULL);
         bench_run(&b);
-        ck_assert_int_eq(run_values(b.device, &b.plan, &b.init, &b.options, &values, &err), STATUS_OK);
+        ck_assert_int_eq(run_values(b.device, &b.plan, &b.init, &b.options, &values, &err),
+                         STATUS_OK);
         static const double own[] = {1, 10, 100, 1000, 10000};
         for (int step = 0; step < n - 1; step++)
             for (int rank = 0; rank < n; rank++) {

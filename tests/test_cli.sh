@@ -699,7 +699,7 @@ refuted "one element missed" '0.data[3071:3072]' 'wrong sum'
 sed '/^s2.copy.r0:/s/after s0.reduce.r1 drained/after s5.copy.r3 arrived/' p >q
 refuted "a circle" 'can never finish' s2.copy.r0
 sed 's/^inbox 2048/inbox 100/' p >q
-refuted "beyond the inbox" 'cannot run' s0.copy.r0 'of which there are 100 elements'
+refuted "beyond the inbox" 'cannot run' s0.copy.r0 'inbox has 100 elements'
 
 unreadable() { # LINE:COLUMN TEXT: the plan in q
     run check q
@@ -713,21 +713,21 @@ echo 'plan 2' >q && unreadable 1:6 "'2'"
 printf 'plan 1\n' >q && unreadable 2:1 ranks
 printf 'plan 1\nranks 0\n' >q && unreadable 2:7 "'0'"
 printf 'plan 1\nranks 99999999999999999999\n' >q && unreadable 2:7 "'99999999999999999999'"
-sed 's/^redop sum/redop frob/' p >q && unreadable 5:7 "'frob'"
+sed 's/^redop sum/redop frob/' p >q && unreadable 6:7 "'frob'"
 sed 's/^count 4096/count -1/' p >q && unreadable 3:7 "'-1'"
-add garbage && unreadable 46:1 "'garbage'"
-add 'x: jump 0.data[0:4] -> 1.inbox[0:4]' && unreadable 46:4 "'jump'"
-add 'x: copy 0.data[0:4] -> 1.inbox[0:5]' && unreadable 46:24 "'1.inbox[0:5]'"
-add 'x: copy 9.data[0:4] -> 1.inbox[0:4]' && unreadable 46:9 "'9.data[0:4]'"
-add 'x: scale 4.data[0:4]' && unreadable 46:10 "'4.data[0:4]'"
-add 'x: copy 0.data[0:4] -> 1.inbox[0:4] lane 4.send' && unreadable 46:42 "'4.send'"
-add 'x: copy 0.data[4:0] -> 1.inbox[4:0]' && unreadable 46:9 "'0.data[4:0]'"
-add 'x: copy 0.data[0:99999999999999999999] -> 1.inbox[0:4]' && unreadable 46:9 '99999'
-add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after nobody ready' && unreadable 46:43 "'nobody'"
-add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after s0.copy.r0 whim' && unreadable 46:54 "'whim'"
-add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after s0.copy.r0' && unreadable 46: reason
-add 'x: copy 0.data[0:4] -> 1.inbox[0:4] lane 0.foo' && unreadable 46:42 "'0.foo'"
-add 's0.copy.r0: copy 0.data[0:4] -> 1.inbox[0:4]' && unreadable 46:1 "'s0.copy.r0'"
+add garbage && unreadable 47:1 "'garbage'"
+add 'x: jump 0.data[0:4] -> 1.inbox[0:4]' && unreadable 47:4 "'jump'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:5]' && unreadable 47:24 "'1.inbox[0:5]'"
+add 'x: copy 9.data[0:4] -> 1.inbox[0:4]' && unreadable 47:9 "'9.data[0:4]'"
+add 'x: scale 4.data[0:4]' && unreadable 47:10 "'4.data[0:4]'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] lane 4.send' && unreadable 47:42 "'4.send'"
+add 'x: copy 0.data[4:0] -> 1.inbox[4:0]' && unreadable 47:9 "'0.data[4:0]'"
+add 'x: copy 0.data[0:99999999999999999999] -> 1.inbox[0:4]' && unreadable 47:9 '99999'
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after nobody ready' && unreadable 47:43 "'nobody'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after s0.copy.r0 whim' && unreadable 47:54 "'whim'"
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] after s0.copy.r0' && unreadable 47: reason
+add 'x: copy 0.data[0:4] -> 1.inbox[0:4] lane 0.foo' && unreadable 47:42 "'0.foo'"
+add 's0.copy.r0: copy 0.data[0:4] -> 1.inbox[0:4]' && unreadable 47:1 "'s0.copy.r0'"
 sed 's/^count/count 5\
 count/' p >q && unreadable 4:1 count
 grep -v '^count' p >q && unreadable '' count

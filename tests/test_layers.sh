@@ -36,7 +36,8 @@ forbid "ring/ includes nothing from overlap/" "${include}(\.\./)*overlap/" "$@"
 
 forbid "plan, proofs and writers include no device header" "$include([^>\"]*/)?(device|cuda)" \
     ring/plan*.[ch] ring/ring.[ch] ring/check*.[ch] ring/order*.[ch] ring/contents*.[ch] \
-    ring/extents*.[ch] ring/trace*.[ch] overlap/bucket*.[ch]
+    ring/extents*.[ch] ring/goal*.[ch] ring/findings*.[ch] ring/bugs*.[ch] ring/trace*.[ch] \
+    overlap/bucket*.[ch]
 
 set --
 for file in common/*.[ch] common/*.cu ring/*.[ch] overlap/*.[ch] tests/*.[ch]; do
