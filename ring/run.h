@@ -13,8 +13,8 @@
  * waits for one since the last stop.
  *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
- * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this op is
- * missing, whoever should have waited now goes first.
+ * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this
+ * op is missing, whoever should have waited now goes first.
  */
 #ifndef RING_RUN_H
 #define RING_RUN_H

@@ -339,8 +339,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
         while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
             command++;
         if (command == N_COMMANDS)
-            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check, bugs and doctor "
-                        "are the commands", quote_text(argv[1]).text);
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check, bugs and "
+                        "doctor are the commands", quote_text(argv[1]).text);
         s->command = (enum command)command;
         argc--;
         argv++;

@@ -701,6 +701,178 @@ refuted "a circle" 'can never finish' s2.copy.r0
 sed 's/^inbox 2048/inbox 100/' p >q
 refuted "beyond the inbox" 'cannot run' s0.copy.r0 'inbox has 100 elements'
 
+# ---- plans of one's own ------------------------------------------------------------------------
+
+cat >by-hand <<'END'
+plan 1
+ranks 3
+count 8
+goal broadcast 1
+a: copy 1.data -> 2.data
+b: copy 2.data -> 0.data after a arrived
+END
+host --plan by-hand --trace
+wants_right
+wants_line 'broadcast from rank 1 of 8 float32, 32 B, on each of 3 ranks'
+wants_line 'plan by-hand'
+wants_line 'op 2 of 2'
+wants_line 'b rank 2 -> rank 0 [0:8] 1 32 B 2.4 .. 4.8 after a arrived'
+verdict "a plan by hand, run and traced"
+"$demo" --plan - --backend host -q <by-hand >"$top/out" 2>"$top/err"
+status=$?
+wants_right
+verdict "a plan from standard input"
+host --plan by-hand -g 3 -c 8 -d float32 -o sum --pieces 1 --slots 1 --repeat 1 -q
+wants_right
+verdict "a plan, and options that say the same"
+for option in '-g 4' '-c 9' '-d int32' '-o max' '--pieces 2' '--slots 2' '--repeat 2' \
+    '--bug add-early' '--devices 0,1'; do
+    # shellcheck disable=SC2086
+    host --plan by-hand $option
+    wants_refusal 2 "${option%% *}"
+    verdict "a plan, and $option"
+done
+sed 's/ after.*//' by-hand >racy
+host --plan racy -q
+wants_status 1
+flatten
+wants_line 'value right NO'
+wants_line 'the plan is refuted, and the result is wrong' "$top/err"
+verdict "a refuted plan runs"
+host --plan racy --schedule random:1 -q
+wants_status 1
+flatten
+wants_line 'value right yes'
+wants_line 'the plan is refuted' "$top/err"
+verdict "a refuted plan that is lucky is refuted all the same"
+host --plan racy --schedule search:50 -q
+wants_status 1
+flatten
+wants_line 'random schedules of seeds 0 to 49 the first that goes wrong is'
+seed=$(sed -n 's/.*--schedule random:\([0-9]*\)$/\1/p' "$top/out")
+hash=$(grep hash "$top/out")
+host --plan racy --schedule "random:$seed" -q
+flatten
+wants_line 'value right NO'
+[ "$hash" = "$(grep hash "$top/out")" ] || complain "seed $seed gives another hash"
+verdict "a search finds a seed that shows it again"
+host --plan by-hand --schedule search:20 -q
+wants_right
+wants_line 'none of seeds 0 to 19 goes wrong'
+verdict "a search in vain"
+host --plan by-hand --delay a:70 --trace
+wants_right
+wants_line 'held back a starts 70 us late'
+wants_line 'b rank 2 -> rank 0 [0:8] 1 32 B 2.4'
+verdict "held back, a proven plan is right"
+for delay in a a: :5 a:0 a:1000001 a:x c:5; do
+    host --plan by-hand --delay "$delay"
+    wants_refusal 2 "--delay $delay"
+    verdict "--delay $delay"
+done
+printf 'plan 1\nranks 2\ncount 2\nx: copy 0.data[0:9] -> 1.data[0:9]\n' >outside
+host --plan outside
+wants_status 1
+wants_line 'cannot run: x touches 1.data[0:9], but rank 1'"'"'s data has 2 elements' "$top/out"
+wants_line 'the plan is refuted, and cannot run' "$top/err"
+verdict "a plan that cannot run"
+host --plan outside --trace=json --output 'r%r.npy'
+wants_status 1
+[ ! -s "$top/out" ] || complain "prints $(head -c 80 "$top/out")"
+verdict "a plan that cannot run, as json"
+host --plan nowhere
+wants_refusal 2 nowhere
+verdict "a plan that is not there"
+host --plan .
+wants_refusal 2 .
+verdict "a plan that is a folder"
+host --plan by-hand --trace=json
+wants_status 0
+wants_line '"goal":"broadcast","root":1,"plan":"by-hand"' "$top/out"
+wants_line '"name":"b"' "$top/out"
+[ "$(grep -c '"copy"' "$top/out")" = 2 ] || complain "copies are not counted by their kind"
+verdict "a plan by hand, as json"
+printf 'plan 1\nranks 3\ncount 8\ninbox 8\ngoal reduce 2\na: copy 0.data -> 1.inbox\nb: reduce 1.inbox -> 1.data after a arrived\nc: copy 1.data -> 2.inbox after b ready\nd: reduce 2.inbox -> 2.data after c arrived\n' >reduce
+host --plan reduce
+wants_status 0
+flatten
+wants_line 'reduce (sum) to rank 2'
+wants_line 'all ranks bit-identical n/a'
+wants_line 'value right yes'
+verdict "a goal that wants one rank only"
+
+# ---- the museum --------------------------------------------------------------------------------
+
+run bugs --backend host
+wants_status 0
+wants_silence
+[ "$(grep -c -e ' yes$' -e ' -$' "$top/out")" = 18 ] || complain "there are not 18 exhibits"
+verdict "bugs"
+for bug in $(awk '/ (yes|-)$/ { print $1 }' "$top/out"); do
+    run bugs "$bug" --backend host --runs 2
+    wants_status 0
+    wants_silence
+    grep -q "^$bug: " "$top/out" || complain "it does not begin with its name"
+    verdict "bugs $bug"
+done
+run bugs every-wait --backend host -g 2
+wants_status 0
+wants_line 'of 4' "$top/out"
+verdict "bugs every-wait"
+run bugs nothing
+wants_refusal 2 nothing
+verdict "bugs nothing"
+run bugs add-early -g 3
+wants_refusal 2 --gpus
+verdict "bugs NAME --gpus"
+run bugs every-wait -g 17
+wants_refusal 2 --gpus
+verdict "bugs every-wait, too many"
+run bugs add-early extra
+wants_refusal 2 extra
+verdict "bugs, two names"
+host --bug nothing
+wants_refusal 2 '--bug nothing'
+verdict "--bug nothing"
+host --bug remainder -g 4 -c 16
+wants_refusal 2 'a count that N does not divide'
+verdict "--bug that has no place"
+host --bug stream-for-event
+wants_refusal 2 '--repeat 2'
+verdict "--bug that needs another option"
+host --bug gather-index -g 3 --trace
+wants_status 1
+flatten
+wants_line 'fault gather-index: the all-gather sends the wrong segment'
+wants_line 'all ranks bit-identical yes'
+wants_line 'value right NO'
+verdict "--bug gather-index"
+host --bug gather-index -g 2 -q
+wants_refusal 2 'three ranks or more'
+verdict "--bug gather-index on two ranks"
+host --bug add-early -g 3 --trace
+flatten
+wants_line 'After scatter-reduce'
+verdict "--bug add-early, traced"
+host --bug first-element -g 3 --trace
+flatten
+wants_line 'By now rank r should own segment (r+1) mod 3, complete. It is not so.'
+verdict "an owner that does not own is not called one"
+host --bug host-buffer -g 3 -q
+wants_status 1
+wants_line 'the result is wrong' "$top/err"
+verdict "--bug host-buffer"
+host --bug add-early --output 'r%r.npy' -q
+wants_status 1
+[ -z "$(ls r*.npy 2>/dev/null)" ] || complain "a wrong result was written"
+verdict "a wrong result is not written"
+run plan --bug slot-early --slots 1 -g 3
+cp "$top/out" broken
+run check broken
+wants_status 1
+wants_line 's1.copy.r0 should wait for s0.reduce.r1: drained' "$top/out"
+verdict "a fault in the plan's text"
+
 unreadable() { # LINE:COLUMN TEXT: the plan in q
     run check q
     wants_refusal 2 "q:$1"
