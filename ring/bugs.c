@@ -432,8 +432,8 @@ const struct bug bugs[] = {
      .origin = ARTICLE_RING ", repaired only where it would not compile",
      .believed = "each GPU ends up with the sum of all, 6.0 in every element",
      .happens = "the copy destroys the neighbour's own segment; the add may run before it, and "
-                "reads the sender's memory; the all-gather hands out the wrong segments, and makes all "
-                "GPUs alike",
+                "reads the sender's memory; the all-gather hands out the wrong segments, and "
+                "makes all GPUs alike",
      .cure = "an inbox, an event per step, adds that read only what has arrived, and (r + 1 - s) "
              "mod N in the all-gather: ring.c",
      .shape = FOUR, .init = "rank", .noticed_by = USUAL | BIT(FIRST), .apply = article,

@@ -57,10 +57,34 @@ static struct finding *report(struct proof *proof, struct finding f)
     return place_of(proof, f.kind, n);
 }
 
+/* What is wrong alike on several ranks is told once. */
+static void join_ranks(struct proof *proof)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < proof->counts[FINDING_SUM]; i++) {
+        const struct finding *f = place_of(proof, FINDING_SUM, i);
+        int64_t k = 0;
+        for (; k < n; k++) {
+            struct finding *g = place_of(proof, FINDING_SUM, k);
+            if (g->op == f->op && g->node == f->node && g->shift == f->shift &&
+                g->wanted == f->wanted && g->where.first == f->where.first &&
+                g->where.count == f->where.count && g->where.rank + g->n_ranks == f->where.rank) {
+                g->n_ranks++;
+                break;
+            }
+        }
+        if (k == n)
+            *place_of(proof, FINDING_SUM, n++) = *f;
+    }
+    proof->counts[FINDING_SUM] = n;
+}
+
 /* All findings in one row, kind after kind. */
 static void close_ranks(struct proof *proof)
 {
     int n = 0;
+    if (proof->counts[FINDING_SUM] <= PROOF_MAX_FINDINGS)
+        join_ranks(proof);
     for (int kind = 0; kind < N_FINDING_KINDS; kind++) {
         if (kind == N_FAULT_KINDS)
             proof->n_findings = n;
@@ -228,6 +252,7 @@ static void report_sum(struct check *c, struct finding f, const struct extent *e
                        int iteration)
 {
     f.other = NONE;
+    f.n_ranks = 1;
     f.node = extent->node;
     f.shift = extent->shift;
     struct finding *kept = report(c->proof, f);
@@ -269,6 +294,23 @@ static void check_goal(struct check *c, struct span span, int64_t id, int iterat
     }
 }
 
+/* An inbox holds nothing until something lands there. */
+static enum status check_written(struct check *c, int64_t id, struct span span, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct extents *memory = contents_memory(&c->contents, span.rank, span.memory);
+    int64_t from, to;
+    if (span.memory == MEMORY_DATA)
+        return STATUS_OK;
+    TRY(extents_cut(memory, span.first, span.count, &from, &to, &c->order.work, err));
+    for (int64_t i = from; i < to; i++)
+        if (memory->items[i].writer == NONE)
+            report(c->proof, (struct finding){.kind = FINDING_UNWRITTEN, .op = id, .other = NONE,
+                                              .where = span_of(memory, i, span)});
+out:
+    return status;
+}
+
 /* Integers are divided after the sum: a part of a sum divided loses its remainder. */
 static void check_scale(struct check *c, int64_t id)
 {
@@ -294,6 +336,10 @@ static enum status visit(struct check *c, int64_t id, struct error *err)
         return STATUS_OK;
     int64_t before[N_FINDING_KINDS];
     memcpy(before, c->proof->counts, sizeof before);
+    if (op->src.count > 0)
+        TRY(check_written(c, id, op->src, err));
+    if (op->kind == OP_REDUCE || op->kind == OP_SCALE)
+        TRY(check_written(c, id, op->dst, err));
     if (op->src.count > 0)
         TRY(check_read(c, id, op->src, err));
     TRY(check_write(c, id, err));

@@ -26,6 +26,7 @@ enum finding_kind {
     FINDING_READ_AFTER_WRITE,
     FINDING_WRITE_AFTER_READ,
     FINDING_WRITE_AFTER_WRITE,
+    FINDING_UNWRITTEN, /* reads what nobody has written, in an inbox */
     FINDING_PEER,   /* a kernel reads another rank's memory: runs only with peer access */
     FINDING_SCALE,  /* integers divided before the sum was complete */
     FINDING_SUM,    /* an element does not hold what the goal wants */
@@ -42,6 +43,7 @@ struct finding {
     int64_t other;  /* hazards: the earlier op, for which `op` should wait; waits: the op named */
     int64_t via;    /* REDUNDANT: the op that implies it */
     struct span where;
+    int n_ranks;    /* SUM: it is so on this many ranks, from where.rank on */
     int32_t node;   /* SUM, SCALE: what is there (contents.h) ... */
     int64_t shift;
     int wanted;     /* ... and what should be (goal.h) */

@@ -72,26 +72,33 @@ static void describe_cover(const struct contents *c, const struct node *node, ch
     }
 }
 
-/* What else may be wrong with contributions: the first of each sort is told. */
+/* What else may be wrong with contributions: the first of each sort is told. Scalings are told of
+ * all where they are alike. */
 static void describe_terms(const struct finding *f, const struct contents *c,
                            const struct node *node, int iteration, char *text, size_t size)
 {
-    int scales = c->plan->redop == REDOP_AVG && c->plan->n_ranks > 1 && f->kind == FINDING_SUM &&
+    const struct term *terms = &c->terms[node->first_term];
+    int wanted = c->plan->redop == REDOP_AVG && c->plan->n_ranks > 1 && f->kind == FINDING_SUM &&
                  f->wanted == WANT_SUM;
-    int told[3] = {0};
+    int told[3] = {0}, alike = 1;
+    for (int i = 1; i < node->n_terms; i++)
+        alike = alike && terms[i].scales == terms[0].scales;
     for (int i = 0; i < node->n_terms; i++) {
-        const struct term *t = &c->terms[node->first_term + i];
+        const struct term *t = &terms[i];
         const char *comma = text[0] ? ", " : "";
         int64_t off = t->apart + f->shift;
+        char whose[32] = "it";
+        if (!alike)
+            snprintf(whose, sizeof whose, "rank %d's", t->rank);
         if (off != 0 && !told[0]++)
             add_words(text, size, "%srank %d's are its elements [%" PRId64 ":%" PRId64 "]", comma,
                       t->rank, f->where.first + off, f->where.first + off + f->where.count);
         else if (t->iteration != iteration && !told[1]++)
             add_words(text, size, "%srank %d's is of iteration %d, not %d", comma, t->rank,
                       t->iteration, iteration);
-        else if (t->scales != scales && !told[2]++)
-            add_words(text, size, "%srank %d's was scaled %d time%s, not %d", comma, t->rank,
-                      t->scales, t->scales == 1 ? "" : "s", scales);
+        else if (t->scales != wanted && !told[2]++)
+            add_words(text, size, "%s%s was scaled %d time%s, not %d", comma, whose, t->scales,
+                      t->scales == 1 ? "" : "s", wanted);
     }
 }
 
@@ -100,29 +107,44 @@ void finding_describe_sum(struct finding *f, const struct contents *c, int itera
     const struct node *node = f->node == NONE ? NULL : &c->nodes[f->node];
     char ranks[64], why[160] = "";
     if (!node) {
-        snprintf(f->detail, sizeof f->detail, "nothing that anybody wrote");
+        snprintf(f->detail, sizeof f->detail, "something that nobody wrote");
         return;
     }
     if (f->wanted == WANT_SUM)
         describe_cover(c, node, why, sizeof why);
     describe_terms(f, c, node, iteration, why, sizeof why);
-    snprintf(f->detail, sizeof f->detail, "%s%s%s",
-             contents_ranks(c, f->node, ranks, sizeof ranks), why[0] ? ": " : "", why);
+    contents_ranks(c, f->node, ranks, sizeof ranks);
+    snprintf(f->detail, sizeof f->detail, "%s%s%s%s", f->wanted == WANT_SUM ? "" : "that of ",
+             ranks, why[0] ? ": " : "", why);
+}
+
+/* "0.data[0:4]", or "data[0:4] of ranks 0..3" */
+static void where_text(const struct finding *f, char *text, size_t size)
+{
+    const struct span *w = &f->where;
+    if (f->n_ranks > 1)
+        snprintf(text, size, "%s[%" PRId64 ":%" PRId64 "] of ranks %d..%d", memory_name(w->memory),
+                 w->first, w->first + w->count, w->rank, w->rank + f->n_ranks - 1);
+    else
+        snprintf(text, size, "%d.%s[%" PRId64 ":%" PRId64 "]", w->rank, memory_name(w->memory),
+                 w->first, w->first + w->count);
 }
 
 static void sum_text(const struct plan *plan, const struct finding *f, const char *op,
                      const char *where, char *buffer, size_t size)
 {
+    const char *what = f->wanted == WANT_SUM ? "sum" : "data";
     if (f->op == NONE)
-        snprintf(buffer, size, "wrong %s: at the end %s holds %s", f->wanted == WANT_SUM
-                 ? "sum" : "data", where, f->detail);
+        snprintf(buffer, size, "wrong %s: at the end %s holds %s", what, where, f->detail);
     else
-        snprintf(buffer, size, "wrong %s: %s overwrites %s while it holds %s",
-                 f->wanted == WANT_SUM ? "sum" : "data", op, where, f->detail);
+        snprintf(buffer, size, "wrong %s: %s overwrites %s while it holds %s", what, op, where,
+                 f->detail);
     if (f->wanted != WANT_SUM)
-        add_words(buffer, size, "; wanted rank %d's", f->wanted);
+        add_words(buffer, size, "; it should hold rank %d's data", f->wanted);
     else
-        add_words(buffer, size, "; wanted each of the %d ranks exactly once", plan->n_ranks);
+        add_words(buffer, size, "; it should hold each of the %d ranks exactly once%s",
+                  plan->n_ranks, plan->redop == REDOP_AVG && plan->n_ranks > 1
+                                     ? ", scaled once" : "");
 }
 
 /* ---- waits ---- */
@@ -173,9 +195,7 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
     const char *op = f->op == NONE ? "" : op_name(plan, f->op, op_buffer);
     int two = finding_is_hazard(f) || f->kind == FINDING_LATER || f->kind == REMARK_REDUNDANT;
     const char *other = two ? op_name(plan, f->other, other_buffer) : "";
-    const struct span *w = &f->where;
-    snprintf(where, sizeof where, "%d.%s[%" PRId64 ":%" PRId64 "]", w->rank, memory_name(w->memory),
-             w->first, w->first + w->count);
+    where_text(f, where, sizeof where);
     switch (f->kind) {
     case FINDING_SPAN:
         snprintf(buffer, size, "cannot run: %s touches %s, %s", op, where, f->detail);
@@ -183,7 +203,7 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
     case FINDING_LANE:
         snprintf(buffer, size, "cannot run: %s works on rank %d's memory, but is queued on a lane "
                  "of rank %d; a kernel belongs on a lane of the rank whose memory it writes", op,
-                 w->rank, plan->ops[f->op].rank);
+                 f->where.rank, plan->ops[f->op].rank);
         break;
     case FINDING_LATER: later_text(plan, f, op, other, buffer, size); break;
     case FINDING_CIRCLE: snprintf(buffer, size, "can never finish: %s", f->detail); break;
@@ -202,6 +222,10 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
                  "hazard (write-after-write): %s and %s both write %s, and nothing says which "
                  "comes last; %s should wait for %s: %s", op, other, where, op, other,
                  cure_reason(plan, f));
+        break;
+    case FINDING_UNWRITTEN:
+        snprintf(buffer, size, "reads nothing: %s reads %s, which nobody has written before", op,
+                 where);
         break;
     case FINDING_PEER:
         snprintf(buffer, size, "reads a peer's memory: %s runs on rank %d and reads %s; that works "
@@ -222,36 +246,42 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
     return buffer;
 }
 
+/* "3 hazards", with a comma before it where something stands there already */
+static void add_count(char *buffer, size_t size, int64_t n, const char *one, const char *many,
+                      int *first)
+{
+    if (n == 0)
+        return;
+    add_words(buffer, size, "%s%" PRId64 " %s", *first ? "" : ", ", n, n == 1 ? one : many);
+    *first = 0;
+}
+
 const char *proof_line(const struct plan *plan, const struct proof *proof, char *buffer,
                        size_t size)
 {
-    int64_t total = proof_total(proof), hazards = proof_hazards(proof);
-    int64_t sums = proof->counts[FINDING_SUM], redundant = proof->counts[REMARK_REDUNDANT];
+    const int64_t *n = proof->counts;
     char words[GOAL_WORDS_SIZE];
+    int first = 1;
     snprintf(buffer, size, "%" PRId64 " op%s, %" PRId64 " wait%s: ", plan->n_ops,
              plan->n_ops == 1 ? "" : "s", plan->n_waits, plan->n_waits == 1 ? "" : "s");
-    if (total == 0) {
+    if (proof_total(proof) == 0)
         add_words(buffer, size, "no hazard; at the end %s", goal_words(plan, words));
-    } else {
-        const char *comma = "";
+    else
         add_words(buffer, size, "REFUTED: ");
-        if (total > hazards + sums) {
-            add_words(buffer, size, "%" PRId64 "%s", total - hazards - sums,
-                      !proof_can_run(proof) ? " in the way of any run"
-                      : hazards + sums      ? " other"
-                                            : "");
-            comma = ", ";
-        }
-        if (hazards)
-            add_words(buffer, size, "%s%" PRId64 " hazard%s", comma, hazards,
-                      hazards == 1 ? "" : "s");
-        comma = total > sums ? ", " : "";
-        if (sums)
-            add_words(buffer, size, "%s%" PRId64 " wrong sum%s", comma, sums, sums == 1 ? "" : "s");
-    }
-    if (redundant)
-        add_words(buffer, size, "; %" PRId64 " redundant wait%s", redundant,
-                  redundant == 1 ? "" : "s");
+    add_count(buffer, size, n[FINDING_SPAN] + n[FINDING_LANE], "op that cannot run",
+              "ops that cannot run", &first);
+    add_count(buffer, size, n[FINDING_LATER] + n[FINDING_CIRCLE], "wait without end",
+              "waits without end", &first);
+    add_count(buffer, size, proof_hazards(proof), "hazard", "hazards", &first);
+    add_count(buffer, size, n[FINDING_UNWRITTEN], "read of nothing", "reads of nothing", &first);
+    add_count(buffer, size, n[FINDING_PEER], "read of a peer's memory",
+              "reads of a peer's memory", &first);
+    add_count(buffer, size, n[FINDING_SCALE], "early division", "early divisions", &first);
+    add_count(buffer, size, n[FINDING_SUM], goal_copies(plan->goal) ? "wrong stretch" : "wrong sum",
+              goal_copies(plan->goal) ? "wrong stretches" : "wrong sums", &first);
+    if (n[REMARK_REDUNDANT])
+        add_words(buffer, size, "; %" PRId64 " redundant wait%s", n[REMARK_REDUNDANT],
+                  n[REMARK_REDUNDANT] == 1 ? "" : "s");
     if (proof->n_serial)
         add_words(buffer, size, "; %" PRId64 " serial", proof->n_serial);
     return buffer;

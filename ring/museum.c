@@ -267,8 +267,9 @@ enum status museum_list(const struct museum *m, int *as_labelled, struct error *
     fprintf(m->file, "\nThe tests:");
     for (int test = 0; test < N_TESTS; test++)
         fprintf(m->file, "\n  %-7s %s", tests[test].head, tests[test].name);
-    fprintf(m->file, "\nUnless said otherwise every element of every rank is compared, on data "
-                     "that differs by rank\nand element.  ring_demo bugs NAME shows one exhibit.\n");
+    fprintf(m->file,
+            "\nUnless said otherwise every element of every rank is compared, on data that differs "
+            "by rank\nand element.  ring_demo bugs NAME shows one exhibit.\n");
 out:
     return status;
 }

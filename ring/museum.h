@@ -1,7 +1,7 @@
 /* museum.h - shows the exhibits of bugs.h, and tries whether what their labels claim is so.
  *
  * Every test that a label speaks of is carried out, on simulated GPUs; what is held back (see
- * run.h) and what is timed runs on the backend that is asked for. Nothing is told that was not tried.
+ * run.h) and what is timed runs on the backend that is asked for. Nothing is told untried.
  */
 #ifndef RING_MUSEUM_H
 #define RING_MUSEUM_H

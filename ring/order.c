@@ -181,6 +181,8 @@ void order_close(struct order *o)
     free(o->kept);
     free(o->kept_of);
     free(o->to_follow);
+    free(o->assumed);
+    free(o->first_assumed);
     free(o->spare);
     free(o->clocks);
     free(o->users);
@@ -270,12 +272,38 @@ int order_has(const struct order *o, int64_t a)
     return place(o, o->now, lane_of(o, a)) >= o->in_lane[a];
 }
 
+static enum status note_assumed(struct order *o, int64_t a, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (!o->first_assumed) {
+        TRY(allocate((void **)&o->first_assumed, o->plan->n_ops, sizeof a, "the proof", err));
+        for (int64_t id = 0; id < o->plan->n_ops; id++)
+            o->first_assumed[id] = NONE;
+    }
+    TRY(make_room((void **)&o->assumed, o->n_assumed + 1, &o->assumed_capacity, sizeof *o->assumed,
+                  "the proof", err));
+    o->assumed[o->n_assumed] = (struct assumed){a, o->first_assumed[o->id]};
+    o->first_assumed[o->id] = o->n_assumed++;
+out:
+    return status;
+}
+
+static enum status follow(struct order *o, int64_t *n, int64_t op, struct error *err)
+{
+    enum status status = make_room((void **)&o->to_follow, *n + 1, &o->follow_capacity, sizeof op,
+                                   "the proof", err);
+    if (status == STATUS_OK)
+        o->to_follow[(*n)++] = op;
+    o->work += 8;
+    return status;
+}
+
 enum status order_assume(struct order *o, int64_t a, struct error *err)
 {
     enum status status = STATUS_OK;
     int64_t n = 0;
-    TRY(make_room((void **)&o->to_follow, 1, &o->follow_capacity, sizeof a, "the proof", err));
-    o->to_follow[n++] = a;
+    TRY(note_assumed(o, a, err));
+    TRY(follow(o, &n, a, err));
     while (n > 0) {
         int64_t id = o->to_follow[--n];
         int lane = lane_of(o, id);
@@ -283,12 +311,10 @@ enum status order_assume(struct order *o, int64_t a, struct error *err)
         if (o->in_lane[id] > known)
             set_place(o, o->now, lane, o->in_lane[id]);
         for (; id != NONE && o->in_lane[id] > known; id = o->before[id]) {
-            int n_waits = o->plan->ops[id].n_waits;
-            TRY(make_room((void **)&o->to_follow, n + n_waits + 1, &o->follow_capacity, sizeof a,
-                          "the proof", err));
-            for (int i = 0; i < n_waits; i++)
-                o->to_follow[n++] = waits_of(o, id)[i].op;
-            o->work += 8 + 8 * (int64_t)n_waits;
+            for (int i = 0; i < o->plan->ops[id].n_waits; i++)
+                TRY(follow(o, &n, waits_of(o, id)[i].op, err));
+            for (int64_t i = o->first_assumed[id]; i != NONE; i = o->assumed[i].next)
+                TRY(follow(o, &n, o->assumed[i].op, err));
         }
     }
 out:

@@ -41,6 +41,9 @@ struct order {
     int64_t work;        /* so far; a caller may add its own */
     int64_t *to_follow;  /* of order_assume */
     int64_t follow_capacity;
+    struct assumed { int64_t op, next; } *assumed; /* what it was told, in lists ... */
+    int64_t n_assumed, assumed_capacity;
+    int64_t *first_assumed;                        /* ... [n_ops], or NONE; NULL: nothing yet */
 };
 
 /* Every op's wait must name an op of the plan. STATUS_MACHINE: no memory. */

@@ -162,7 +162,7 @@ static enum status read_span(struct reader *r, struct span *out)
     const char *from = r->word.text, *end = from + r->word.length;
     int64_t last = 0;
     int memory = NONE;
-    char wanted[160];
+    char wanted[180];
     if (scan_rank(r, &from, end, &out->rank))
         memory = scan_name(&from, end, memory_word, N_MEMORIES);
     if (memory != NONE && from == end) { /* all of it */
@@ -180,10 +180,16 @@ static enum status read_span(struct reader *r, struct span *out)
         next_word(r);
         return STATUS_OK;
     }
-    snprintf(wanted, sizeof wanted,
-             "a span RANK.MEMORY[FIRST:END] or RANK.MEMORY, ranks 0 to %d, memory data or inbox, "
-             "FIRST <= END",
-             r->plan->n_ranks - 1);
+    from = r->word.text;
+    int64_t rank;
+    if (end - from > 2 && memchr(from, '>', (size_t)(end - from)))
+        snprintf(wanted, sizeof wanted, "blanks around ->");
+    else if (scan_number(&from, end, INT64_MAX - 1, &rank) && rank >= r->plan->n_ranks)
+        snprintf(wanted, sizeof wanted, "a rank from 0 to %d", r->plan->n_ranks - 1);
+    else
+        snprintf(wanted, sizeof wanted,
+                 "a span RANK.MEMORY or RANK.MEMORY[FIRST:END], as in 0.data[2:4] for elements 2 "
+                 "and 3; memory data or inbox, FIRST <= END");
     return complain(r, r->word, wanted);
 }
 
@@ -267,6 +273,20 @@ static int is_name(struct word w)
     return w.length <= 60 && !is(w, "after");
 }
 
+/* The two sides of -> differ in size; mostly because the inbox was not told of. */
+static enum status complain_counts(const struct reader *r, struct word destination,
+                                   const struct op *op)
+{
+    char wanted[160];
+    int no_inbox = r->plan->inbox_count == 0 &&
+                   (op->src.memory == MEMORY_INBOX || op->dst.memory == MEMORY_INBOX);
+    snprintf(wanted, sizeof wanted,
+             "as many elements as on the left of ->: %" PRId64 ", not %" PRId64 "%s", op->src.count,
+             op->dst.count, no_inbox ? " (an inbox has none without a line 'inbox E' before the "
+                                       "first op)" : "");
+    return complain(r, destination, wanted);
+}
+
 /* NAME: has been seen; the rest of the line makes an op. */
 static enum status read_op(struct reader *r, struct word name)
 {
@@ -281,19 +301,20 @@ static enum status read_op(struct reader *r, struct word name)
         return complain(r, name, "a name of at most 60 printable ASCII characters, not copy, "
                                  "reduce, compute, scale or after");
     if (kind == NONE || from != end)
-        return complain(r, r->word, "an op: copy, reduce, compute or scale");
+        return complain(r, r->word, "an op: copy, reduce (which adds), compute or scale");
     op.kind = (enum op_kind)kind;
     next_word(r);
     if (op.kind == OP_COPY || op.kind == OP_REDUCE) {
         TRY(read_span(r, &op.src));
         if (!is(r->word, "->"))
-            return complain(r, r->word, "->");
+            return complain(r, r->word, r->word.length > 0 && *r->word.text == '['
+                                            ? "-> (there is no blank within a span)" : "->");
         next_word(r);
     }
     struct word destination = r->word;
     TRY(read_span(r, &op.dst));
     if (op.src.count != op.dst.count && (op.kind == OP_COPY || op.kind == OP_REDUCE))
-        return complain(r, destination, "as many elements on the right of -> as on the left");
+        return complain_counts(r, destination, &op);
     op.lane = op_usual_lane(op.kind);
     op.rank = (op.kind == OP_COPY ? op.src : op.dst).rank;
     TRY(read_clauses(r, &op));
@@ -321,6 +342,8 @@ static enum status read_goal(struct reader *r)
     char wanted[48];
     while (goal < N_GOALS && !is(r->word, goal_word(goal)))
         goal++;
+    if (is(r->word, "all-reduce")) /* beside all-gather, who would not write it so */
+        goal = GOAL_ALLREDUCE;
     if (goal == N_GOALS)
         return complain(r, r->word, "allreduce, reduce-scatter, all-gather, broadcast RANK or "
                                     "reduce RANK");
@@ -356,8 +379,8 @@ static enum status read_setting(struct reader *r, struct word key)
     while (setting < N_SETTINGS && !is(key, settings[setting]))
         setting++;
     if (setting == N_SETTINGS)
-        return complain(r, key, "NAME: to begin an op, or count, goal, dtype, redop, inbox, "
-                                "iterations, pieces or slots");
+        return complain(r, key, "NAME: (no blank before the colon) to begin an op, or count, goal, "
+                                "dtype, redop, inbox, iterations, pieces or slots");
     if (r->settings & 1u << setting)
         return complain(r, key, "each setting once");
     r->settings |= 1u << setting;

@@ -358,7 +358,9 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
         s->file = argv[operand++];
     if (operand < argc)
         return fail(err, STATUS_USAGE, "unexpected argument '%s'%s", quote_text(argv[operand]).text,
-                    s->command == COMMAND_CHECK ? "" : "; a command comes before the options");
+                    s->command > COMMAND_PLAN ? ""
+                                              : "; a command comes before the options, and a plan "
+                                                "in a file is for check FILE or --plan FILE");
 out:
     return status;
 }

@@ -86,12 +86,33 @@ static enum status apply(struct text *t, int64_t at)
     return status;
 }
 
-/* "inbox[0:4]": what an op without a segment writes; "[0:4]" where that is data. */
-static void print_span(const struct op *op, char *text, size_t size)
+/* "inbox[0:4]"; "[0:4]" where that is data. */
+static int print_span(const struct span *span, char *text, size_t size)
 {
-    snprintf(text, size, "%s[%" PRId64 ":%" PRId64 "]",
-             op->dst.memory == MEMORY_INBOX ? "inbox" : "", op->dst.first,
-             op->dst.first + op->dst.count);
+    return snprintf(text, size, "%s[%" PRId64 ":%" PRId64 "]",
+                    span->memory == MEMORY_INBOX ? "inbox" : "", span->first,
+                    span->first + span->count);
+}
+
+/* What an op without a segment writes, and from where where that is another place. */
+static void print_spans(const struct op *op, char *text, size_t size)
+{
+    int same = op->src.memory == op->dst.memory && op->src.first == op->dst.first;
+    int used = 0;
+    if (op->kind == OP_COPY && !same) {
+        used = print_span(&op->src, text, size);
+        used += snprintf(text + used, size - (size_t)used, " -> ");
+    }
+    print_span(&op->dst, text + used, size - (size_t)used);
+}
+
+/* Steps that the plan's labels name: the last one's number, from 1. */
+static int count_steps(const struct plan *plan)
+{
+    int last = NONE;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        last = plan->ops[id].step > last ? plan->ops[id].step : last;
+    return last + 1;
 }
 
 static void print_op(const struct text *t, int64_t at)
@@ -99,7 +120,7 @@ static void print_op(const struct text *t, int64_t at)
     const struct scene *s = t->scene;
     int64_t id = order_at(&t->order, at);
     const struct op *op = &s->plan->ops[id];
-    char who[64], part[64] = "", holds[64], bytes[FORMAT_SIZE], name[OP_NAME_SIZE];
+    char who[64], part[120] = "", holds[64], bytes[FORMAT_SIZE], name[OP_NAME_SIZE];
     int r = t->rank_width;
     if (op->kind == OP_COPY)
         snprintf(who, sizeof who, "rank %*d -> rank %*d", r, op->src.rank, r, op->dst.rank);
@@ -109,7 +130,7 @@ static void print_op(const struct text *t, int64_t at)
     if (op->segment != NONE)
         snprintf(part, sizeof part, "segment %*d", r, op->segment);
     else if (t->name_width)
-        print_span(op, part, sizeof part);
+        print_spans(op, part, sizeof part);
     if (op->piece != NONE && s->plan->pieces > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " p%d", op->piece);
     snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[at]);
@@ -141,8 +162,9 @@ static void print_step_title(const struct text *t, const struct stop *stop, int6
     else if (stop->step == NONE)
         snprintf(title, sizeof title, "%sbefore the first %s", iteration,
                  t->scene->origin[0] ? "op" : "step");
-    else if (stop->step >= ring_steps(n)) /* a label of somebody's own */
-        snprintf(title, sizeof title, "%sstep s=%d", iteration, stop->step);
+    else if (t->scene->origin[0]) /* a label of somebody's own */
+        snprintf(title, sizeof title, "%sstep s=%d (%d of %d)", iteration, stop->step,
+                 stop->step + 1, t->n_steps);
     else
         snprintf(title, sizeof title, "%sstep s=%d (%d of %d), %s", iteration, stop->step,
                  stop->step + 1, ring_steps(n),
@@ -340,7 +362,7 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
     }
     if (s->plan->iterations > 1)
         fprintf(t->file, "  iteration %d", stop->iteration);
-    if (stop->step == NONE)
+    if (s->origin[0])
         fprintf(t->file, "  ops %" PRId64 "..%" PRId64 ": %s copied", begin + 1, stop->end,
                 format_bytes(bytes, size));
     else
@@ -374,9 +396,9 @@ static void measure_op(struct text *t, int64_t id)
 {
     const struct plan *plan = t->scene->plan;
     const struct op *op = &plan->ops[id];
-    char text[64], name[OP_NAME_SIZE];
+    char text[120], name[OP_NAME_SIZE];
     widen(&t->name_width, op_name(plan, id, name));
-    print_span(op, text, sizeof text);
+    print_spans(op, text, sizeof text);
     if (op->segment == NONE)
         widen(&t->segment_width, text);
     widen(&t->bytes_width, format_bytes(op->dst.count * (int64_t)dtype_size(plan->dtype), text));
@@ -394,6 +416,7 @@ static void measure(struct text *t)
     t->holds_width = s->plan->n_ranks > 3 ? 7 + 3 * t->rank_width : 9;
     t->segment_width =
         8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
+    t->n_steps = count_steps(s->plan);
     for (int64_t id = 0; id < s->plan->n_ops && s->origin[0]; id++)
         measure_op(t, id);
     int whole = s->plan->iterations > 1 || s->plan->redop == REDOP_AVG; /* ops on all of the data */

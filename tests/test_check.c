@@ -123,7 +123,7 @@ START_TEST(an_add_dropped_shows_who_is_missing)
     struct op *op = &plan.ops[find_op(&plan, OP_REDUCE, 1, 0)];
     op->src.count = op->dst.count = 0;
     assert_says(&plan, FINDING_SUM,
-                "at the end 0.data[2:4] holds 0: ranks 1..2 are missing; wanted each");
+                "at the end data[2:4] of ranks 0..2 holds 0: ranks 1..2 are missing;");
     plan_free(&plan);
 }
 END_TEST
@@ -163,7 +163,8 @@ START_TEST(an_inbox_read_before_anything_landed)
 {
     struct plan plan = read_plan("plan 1\nranks 2\ncount 1\ninbox 1\n"
                                  "b: reduce 1.inbox[0:1] -> 1.data[0:1]\n");
-    assert_says(&plan, FINDING_SUM, "1.data[0:1] holds nothing that anybody wrote");
+    assert_says(&plan, FINDING_UNWRITTEN, "b reads 1.inbox[0:1], which nobody has written before");
+    assert_says(&plan, FINDING_SUM, "1.data[0:1] holds something that nobody wrote");
     plan_free(&plan);
 }
 END_TEST
@@ -350,10 +351,10 @@ START_TEST(missing_doubled_and_foreign_contributions)
         {"a: copy 0.data -> 1.inbox\nb: reduce 1.inbox -> 1.data after a arrived\n"
          "c: reduce 1.inbox -> 1.data\n",
          "holds 0+0+1: rank 2 is missing, rank 0 is counted twice"},
-        {"a: copy 0.data -> 1.data\n", "1.data[0:2] holds 0: ranks 1..2 are missing"},
+        {"a: copy 0.data -> 1.data\n", "data[0:2] of ranks 0..1 holds 0: ranks 1..2 are missing"},
         {"a: compute 0.data iteration 3\n", "rank 0's is of iteration 3, not 0"},
-        {"a: scale 0.data\n", "rank 0's was scaled 1 time, not 0"},
-        {"a: copy 1.inbox -> 0.data\n", "0.data[0:2] holds nothing that anybody wrote"},
+        {"a: scale 0.data\n", "it was scaled 1 time, not 0"},
+        {"a: copy 1.inbox -> 0.data\n", "0.data[0:2] holds something that nobody wrote"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[300];

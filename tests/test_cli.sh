@@ -691,7 +691,7 @@ run plan -g 4
 cp "$top/out" p
 sed 's/^s0.reduce.r1\(:.*\)/&\
 twice\1/' p >q
-refuted "a doubled add" twice '0.data[0:1024] holds 0+0+1..3'
+refuted "a doubled add" twice 'data[0:1024] of ranks 0..3 holds 0+0+1..3'
 grep -v '^s5.copy.r3' p >q
 refuted "a missing copy" '0.data[2048:3072]'
 sed '/^s5.copy.r3:/s/:3072/:3071/g' p >q
