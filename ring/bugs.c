@@ -179,7 +179,7 @@ APPLY(all_receive_first)
     int64_t first[PLAN_MAX_RANKS];
     int found = 0;
     for (int64_t id = 0; id < plan->n_ops && found < plan->n_ranks; id++)
-        if (plan->ops[id].kind == OP_COPY)
+        if (plan->ops[id].kind == OP_COPY && plan->ops[id].step == 0)
             first[found++] = id;
     for (int i = 0; i < found && found == plan->n_ranks; i++) {
         TRY(add_wait(plan, first[i],
@@ -188,6 +188,28 @@ APPLY(all_receive_first)
     }
 out:
     return status;
+}
+
+/* Waits that were left out or moved leave holes in the plan's list: it is written anew. */
+static enum status close_gaps(struct plan *plan, struct error *err)
+{
+    struct wait *waits = NULL;
+    int64_t n = 0;
+    enum status status = allocate((void **)&waits, plan->n_waits, sizeof *waits, "the plan", err);
+    if (status != STATUS_OK)
+        return status;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        struct op *op = &plan->ops[id];
+        for (int i = 0; i < op->n_waits; i++)
+            waits[n + i] = plan->waits[op->first_wait + i];
+        op->first_wait = n;
+        n += op->n_waits;
+    }
+    if (n > 0)
+        memcpy(plan->waits, waits, (size_t)n * sizeof *waits);
+    plan->n_waits = n;
+    free(waits);
+    return STATUS_OK;
 }
 
 /* ---- changing ops ---- */
@@ -340,7 +362,7 @@ APPLY(lost_adds)
     return STATUS_OK;
 }
 
-/* The add of rank 1 at step 0 a second time, right behind itself. */
+/* The first add a second time, right behind itself. */
 APPLY(added_twice)
 {
     enum status status = STATUS_OK;
@@ -355,7 +377,7 @@ APPLY(added_twice)
             (size_t)(plan->n_ops - id) * sizeof *plan->ops);
     plan->n_ops++;
     plan->ops[id + 1].n_waits = 0;
-    plan->ops[id + 1].step = NONE; /* a name of its own: "reduce.r1" */
+    plan->ops[id + 1].step = NONE; /* a name of its own: "reduce.r0" */
     for (int64_t i = 0; i < plan->n_waits; i++)
         plan->waits[i].op += plan->waits[i].op >= id;
     *n = 1;
@@ -363,7 +385,12 @@ out:
     return status;
 }
 
-APPLY(stale_upload) { (void)plan; (void)err; *n = 1; return STATUS_OK; }
+APPLY(stale_upload) /* see run.c; fresh data of another iteration would cover it up */
+{
+    (void)err;
+    *n = plan->n_ranks > 1 && plan->count > 0 && plan->iterations == 1;
+    return STATUS_OK;
+}
 
 /* ---- the article ---- */
 
@@ -414,8 +441,9 @@ out:
 
 APPLY(article)
 {
+    if (plan->n_ranks < 2 || plan->iterations > 1 || plan->pieces > 1 || plan->redop == REDOP_AVG)
+        return STATUS_OK;
     *n = plan->n_ops;
-    plan->iterations = plan->pieces = 1;
     return bug_article_plan(plan, 0, err);
 }
 
@@ -424,6 +452,7 @@ APPLY(article)
 #define BIT(test) (1u << TEST_##test)
 #define USUAL (BIT(CONSTANT) | BIT(TWO) | BIT(ONE_RUN) | BIT(RANDOM) | BIT(PROOF))
 #define ARTICLE_RING "the article's ring"
+#define RANKS "two ranks or more, and elements in every segment"
 #define SHAPE(...) {.dtype = DTYPE_FLOAT32, .redop = REDOP_SUM, __VA_ARGS__}
 #define FOUR SHAPE(.n_ranks = 4, .count = 4096, .pieces = 1, .slots = 2, .iterations = 1)
 
@@ -437,33 +466,33 @@ const struct bug bugs[] = {
      .cure = "an inbox, an event per step, adds that read only what has arrived, and (r + 1 - s) "
              "mod N in the all-gather: ring.c",
      .shape = FOUR, .init = "rank", .noticed_by = USUAL | BIT(FIRST), .apply = article,
-     .needs = "two ranks or more"},
+     .needs = RANKS ", and none of --repeat, --pieces and avg"},
     {.name = "own-segment", .title = "the copy lands on the neighbour's own segment",
-     .origin = ARTICLE_RING,
+     .origin = ARTICLE_RING "; multiples of own data, too, in "
+               "github.com/pytorch/pytorch/issues/31572",
      .believed = "the neighbour's buffer is the natural place for what it is to add",
      .happens = "its own contribution is overwritten before it was added, and the sender's is "
                 "counted twice",
      .cure = "copy into an inbox, and add from there",
      .shape = FOUR, .init = "rank", .noticed_by = USUAL | BIT(FIRST), .apply = own_segment,
-     .needs = "two ranks or more"},
+     .needs = RANKS},
     {.name = "add-early", .title = "the add does not wait for the copy",
-     .origin = ARTICLE_RING "; also github.com/pyscf/gpu4pyscf/pull/794 and "
-               "github.com/ROCm/rocm-systems/pull/10229",
+     .origin = ARTICLE_RING "; also github.com/pyscf/gpu4pyscf/pull/794",
      .believed = "what is queued later runs later",
      .happens = "copy and add are on streams of two GPUs, and nothing orders those: the add reads "
                 "the inbox before anything has landed there",
      .cure = "record an event behind the copy, and let the add's stream wait for it",
      .shape = FOUR, .init = "rank", .noticed_by = USUAL | BIT(FIRST), .apply = add_early,
-     .needs = "two ranks or more", .missing_waits = 1},
+     .needs = RANKS, .missing_waits = 1},
     {.name = "peer-read", .title = "the add reads the peer's memory",
      .origin = ARTICLE_RING,
      .believed = "with peer access a kernel may as well read where the data is",
-     .happens = "right sums where there is peer access and luck with the order; the copy that went "
-                "before was for nothing, every element crosses the link once more in small reads, "
-                "and without peer access the kernel fails",
+     .happens = "right sums where there is peer access; the copy that went before was for nothing, "
+                "every element crosses the link once more in small reads, and without peer access "
+                "the kernel fails",
      .cure = "read the inbox: local memory, and the wait for the copy is enough",
      .shape = FOUR, .init = "rank", .noticed_by = BIT(PROOF), .apply = peer_read,
-     .needs = "two ranks or more"},
+     .needs = RANKS},
     {.name = "gather-index", .title = "the all-gather sends the wrong segment",
      .origin = ARTICLE_RING,
      .believed = "the second loop counts from 0 like the first, with one more subtracted",
@@ -472,7 +501,7 @@ const struct bug bugs[] = {
      .cure = "one rule for all steps: rank r sends segment (r - s) mod N, s from 0 to 2N-3",
      .shape = FOUR, .init = "rank",
      .noticed_by = (USUAL | BIT(FIRST)) & ~BIT(TWO),
-     .apply = gather_index, .needs = "three ranks or more"},
+     .apply = gather_index, .needs = "three ranks or more, and elements in every segment"},
     {.name = "step-sync", .title = "all streams are waited for at every step",
      .origin = ARTICLE_RING,
      .believed = "safe, and therefore good",
@@ -481,7 +510,7 @@ const struct bug bugs[] = {
                 "other, in the article the host waits for them, and its round trips come on top",
      .cure = "wait for the one op whose work is needed",
      .shape = SHAPE(.n_ranks = 4, .count = 4 << 20, .pieces = 4, .slots = 2, .iterations = 1),
-     .init = "rank", .noticed_by = 0, .apply = step_sync, .needs = "two ranks or more"},
+     .init = "rank", .noticed_by = 0, .apply = step_sync, .needs = RANKS},
     {.name = "first-element", .title = "the check looks at one element",
      .origin = ARTICLE_RING,
      .believed = "if the first element is right, so are the others",
@@ -489,7 +518,7 @@ const struct bug bugs[] = {
      .cure = "compare every element of every rank",
      .shape = FOUR, .init = "rank", .apply = lost_add,
      .noticed_by = USUAL,
-     .needs = "two ranks or more"},
+     .needs = RANKS},
     {.name = "zero-bucket", .title = "the check looks at a bucket of zeros",
      .origin = "the article's overlap pipeline, which verifies the bucket whose gradients are 0",
      .believed = "one bucket is as good as another",
@@ -497,9 +526,10 @@ const struct bug bugs[] = {
                 "does nothing",
      .cure = "data that differs by rank and by element",
      .shape = FOUR, .init = "values:0", .apply = lost_adds,
-     .noticed_by = USUAL | BIT(FIRST), .needs = "two ranks or more"},
+     .noticed_by = USUAL | BIT(FIRST), .needs = RANKS},
     {.name = "stream-for-event", .title = "a stream is passed where an event belongs",
-     .origin = "the article's overlap pipeline; the same race: github.com/torch/cutorch/pull/192",
+     .origin = "the article's overlap pipeline; the same race: github.com/torch/cutorch/pull/192 and "
+               "github.com/ROCm/rocm-systems/pull/10229",
      .believed = "cudaStreamWaitEvent(communication, compute) lets one stream wait for the other",
      .happens = "C++ refuses it; with a cast CUDA calls the handle invalid, and who ignores that "
                 "has no wait: gradients travel before they are computed",
@@ -514,7 +544,7 @@ const struct bug bugs[] = {
      .cure = "the sender waits until the place has been drained",
      .shape = SHAPE(.n_ranks = 4, .count = 4096, .pieces = 1, .slots = 1, .iterations = 1),
      .init = "rank", .noticed_by = BIT(RANDOM) | BIT(PROOF), .apply = slot_early,
-     .needs = "more steps of scatter-reduce than slots: 3 ranks and --slots 1, or 4 ranks",
+     .needs = "more steps of scatter-reduce, N-1, than --slots, and elements in every segment",
      .missing_waits = 1},
     {.name = "no-exit-wait", .title = "the buffer is reused while the neighbour still reads it",
      .origin = "github.com/ROCm/aiter/pull/3514",
@@ -522,18 +552,18 @@ const struct bug bugs[] = {
      .happens = "my last copy may still be reading for my neighbour what I already overwrite",
      .cure = "wait for the last arrival and for the own last send",
      .shape = FOUR, .init = "rank", .noticed_by = BIT(RANDOM) | BIT(PROOF),
-     .prepare = refill_rank_0, .apply = no_exit_wait, .needs = "two ranks or more",
+     .prepare = refill_rank_0, .apply = no_exit_wait, .needs = RANKS,
      .missing_waits = 1},
     {.name = "host-buffer", .title = "the host's buffer is refilled while the upload runs",
      .origin = "github.com/pytorch/pytorch/issues/130785",
      .believed = "the call has returned, so the buffer is free",
-     .happens = "an asynchronous upload reads later: rank r gets rank r+1's data. The fault is not "
-                "in the plan, so the proof says nothing; real "
+     .happens = "an asynchronous upload reads later: rank r gets rank r+1's data (the last keeps its "
+                "own). The fault is not in the plan, so the proof says nothing; real "
                 "GPUs are not asked here, since our uploads to them are waited for",
      .cure = "keep the buffer until the upload's event has happened",
      .shape = FOUR, .init = "rank",
      .noticed_by = BIT(FIRST) | BIT(TWO) | BIT(ONE_RUN) | BIT(RANDOM), .apply = stale_upload,
-     .needs = "two ranks or more", .stale_uploads = 1},
+     .needs = RANKS ", and no --repeat", .stale_uploads = 1},
     {.name = "event-early", .title = "the event is recorded before the work",
      .origin = "a wrong order of two calls, seen in many first attempts",
      .believed = "the event belongs to the work, wherever it is recorded",
@@ -554,7 +584,8 @@ const struct bug bugs[] = {
      .noticed_by = (USUAL | BIT(RANKS)) & ~BIT(TWO),
      .needs = "a count that N does not divide"},
     {.name = "vector-tail", .title = "the kernel forgets the elements behind the last vector",
-     .origin = "github.com/openucx/ucc/pull/1312 and github.com/microsoft/mscclpp/issues/682",
+     .origin = "sizes off the vector's grid, which abort in github.com/openucx/ucc/pull/1312 and "
+               "fault in github.com/microsoft/mscclpp/issues/682; here they are forgotten",
      .believed = "four elements at a time",
      .happens = "up to three elements of each add are left out; in round sizes there are none",
      .cure = "a scalar loop for the tail",
@@ -563,17 +594,17 @@ const struct bug bugs[] = {
      .noticed_by = USUAL,
      .needs = "pieces whose size is no multiple of 4"},
     {.name = "added-twice", .title = "one rank is added twice",
-     .origin = "github.com/pytorch/pytorch/issues/31572",
+     .origin = "an add that is queued by two loops, or retried",
      .believed = "once more cannot hurt",
      .happens = "one segment holds one contribution twice, alike on all ranks",
      .cure = "each contribution exactly once: count them",
      .shape = FOUR, .init = "rank", .apply = added_twice,
      .noticed_by = USUAL,
-     .needs = "two ranks or more"},
+     .needs = RANKS},
     {.name = "fat-segment", .title = "every segment gets the remainder",
      .origin = "github.com/hashmij/cuda-allreduce-poc",
      .believed = "count / N + count mod N elements are enough for everybody",
-     .happens = "segments overlap, and the last one ends beyond the buffer",
+     .happens = "the segments are too long together: the last ones end beyond the buffer",
      .cure = "the first count mod N segments hold one element more",
      .shape = SHAPE(.n_ranks = 4, .count = 4098, .pieces = 1, .slots = 2, .iterations = 1),
      .init = "rank", .noticed_by = BIT(PROOF), .apply = fat_segment,
@@ -584,7 +615,7 @@ const struct bug bugs[] = {
      .happens = "each waits for its neighbour, all around the ring, for ever",
      .cure = "somebody must begin: a copy waits only for what it reads and overwrites",
      .shape = FOUR, .init = "rank", .noticed_by = BIT(PROOF), .apply = all_receive_first,
-     .needs = "two ranks or more"},
+     .needs = RANKS},
 };
 const int n_bugs = sizeof bugs / sizeof *bugs;
 
@@ -596,16 +627,25 @@ const struct bug *bug_find(const char *name)
     return NULL;
 }
 
-enum status bug_apply(const struct bug *bug, struct plan *plan, struct error *err)
+enum status bug_put(const struct bug *bug, struct plan *plan, int64_t *n_changes,
+                    struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t n_changes = 0;
+    *n_changes = 0;
     if (bug->prepare)
         TRY(bug->prepare(plan, err));
-    TRY(bug->apply(plan, &n_changes, err));
-    if (n_changes == 0)
+    TRY(bug->apply(plan, n_changes, err));
+    TRY(close_gaps(plan, err));
+out:
+    return status;
+}
+
+enum status bug_apply(const struct bug *bug, struct plan *plan, struct error *err)
+{
+    int64_t n_changes;
+    enum status status = bug_put(bug, plan, &n_changes, err);
+    if (status == STATUS_OK && n_changes == 0)
         return fail(err, STATUS_USAGE, "--bug %s: this plan has no place for it; it needs %s",
                     bug->name, bug->needs);
-out:
     return status;
 }

@@ -49,7 +49,9 @@ extern const int n_bugs;
 
 const struct bug *bug_find(const char *name); /* NULL: there is none */
 
-/* prepare() and apply(), with STATUS_USAGE where the plan has no place for the fault. */
+/* prepare() and apply(); bug_apply: STATUS_USAGE where the plan has no place for the fault. */
+enum status bug_put(const struct bug *bug, struct plan *plan, int64_t *n_changes,
+                    struct error *err);
 enum status bug_apply(const struct bug *bug, struct plan *plan, struct error *err);
 
 /* The article's ring, repaired only where it would not compile or run at all; `copy_first`: each

@@ -15,6 +15,14 @@ struct reader {
     int64_t next; /* in check.readers, or NONE */
 };
 
+/* What a stretch of data held when data of a later iteration took its place. */
+struct ending {
+    struct extent extent; /* node and shift */
+    struct span where;
+    int64_t op;           /* that overwrote it */
+    int iteration;
+};
+
 struct check {
     const struct plan *plan;
     struct proof *proof;
@@ -22,6 +30,8 @@ struct check {
     struct contents contents;
     struct reader *readers; /* cells of lists that start in the extents */
     int64_t n_readers, readers_capacity;
+    struct ending *endings; /* of goals by segment: judged at the end, when d is known */
+    int64_t n_endings, endings_capacity;
 };
 
 /* ---- noting ---- */
@@ -41,11 +51,37 @@ static int joins(const struct finding *last, const struct finding *f)
            last->where.first + last->where.count == f->where.first && f->where.count > 0;
 }
 
+/* One pair of ops collides in several stretches: one finding tells of all of them. */
+static int extends_hazard(struct proof *proof, const struct finding *f)
+{
+    for (int64_t i = proof->counts[f->kind] - 1; i >= 0 && i < PROOF_MAX_FINDINGS; i--) {
+        struct finding *old = place_of(proof, f->kind, i);
+        size_t used = strlen(old->detail);
+        if (old->op != f->op)
+            return 0;
+        if (old->other != f->other)
+            continue;
+        if (used == 0 && joins(old, f))
+            old->where.count += f->where.count;
+        else if (used + 60 < sizeof old->detail)
+            snprintf(old->detail + used, sizeof old->detail - used,
+                     ", %d.%s[%" PRId64 ":%" PRId64 "]", f->where.rank,
+                     memory_name(f->where.memory), f->where.first,
+                     f->where.first + f->where.count);
+        else if (used + 5 < sizeof old->detail && old->detail[used - 1] != '.')
+            snprintf(old->detail + used, sizeof old->detail - used, ", ..");
+        return 1;
+    }
+    return 0;
+}
+
 /* Returns the finding where it is to be kept and new, for details; else NULL. */
 static struct finding *report(struct proof *proof, struct finding f)
 {
     int64_t n = proof->counts[f.kind];
     struct finding *last = n > 0 && n <= PROOF_MAX_FINDINGS ? place_of(proof, f.kind, n - 1) : NULL;
+    if (finding_is_hazard(&f) && extends_hazard(proof, &f))
+        return NULL;
     if (last && joins(last, &f)) {
         last->where.count += f.where.count;
         return NULL;
@@ -117,9 +153,14 @@ static int same_lane(const struct plan *plan, int64_t a, int64_t b)
     return x->rank == y->rank && x->lane == y->lane;
 }
 
+#define MOST_READERS (1 << 25)
+
 /* Puts a cell before a list that may be shared by several stretches. */
 static enum status prepend(struct check *c, int64_t op, int64_t *list, struct error *err)
 {
+    if (c->n_readers == MOST_READERS)
+        return fail(err, STATUS_MACHINE, "too much to prove: more than %d reads to remember, by op "
+                    "and stretch of elements", MOST_READERS);
     enum status status = make_room((void **)&c->readers, c->n_readers + 1, &c->readers_capacity,
                                    sizeof *c->readers, "the proof", err);
     if (status != STATUS_OK)
@@ -129,25 +170,30 @@ static enum status prepend(struct check *c, int64_t op, int64_t *list, struct er
     return STATUS_OK;
 }
 
-/* Of one lane only the latest reader matters: an older one leaves the list, which is copied up to
- * it, so that no list is longer than there are lanes. */
+/* Of one lane only the latest reader matters: it takes the place of an older one, so that no list
+ * is longer than there are lanes. A shared list is copied first. */
 static enum status remember_reader(struct check *c, struct extent *extent, int64_t id,
                                    struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t old = extent->readers, head = extent->readers;
+    int64_t old = extent->readers, copy = NONE;
     while (old != NONE && !same_lane(c->plan, c->readers[old].op, id)) {
         old = c->readers[old].next;
         c->order.work += 8;
     }
-    if (old != NONE) {
-        int64_t shorter = c->readers[old].next;
-        for (int64_t r = head; r != old; r = c->readers[r].next)
-            TRY(prepend(c, c->readers[r].op, &shorter, err));
-        head = shorter;
+    if (old == NONE)
+        return prepend(c, id, &extent->readers, err);
+    if (extent->shared) {
+        for (int64_t r = extent->readers; r != NONE; r = c->readers[r].next) {
+            TRY(prepend(c, c->readers[r].op, &copy, err));
+            if (r == old)
+                old = copy;
+            c->order.work += 8;
+        }
+        extent->readers = copy;
+        extent->shared = 0;
     }
-    TRY(prepend(c, id, &head, err));
-    extent->readers = head;
+    c->readers[old].op = id;
 out:
     return status;
 }
@@ -186,6 +232,7 @@ static enum status check_write(struct check *c, int64_t id, struct error *err)
         }
         extent->writer = id;
         extent->readers = NONE;
+        extent->shared = 0;
     }
     c->order.work += 16 * (to - from);
 out:
@@ -200,7 +247,9 @@ static const struct finding *latest_hazard(const struct check *c, const int64_t 
     for (int kind = FINDING_READ_AFTER_WRITE; kind <= FINDING_WRITE_AFTER_WRITE; kind++)
         for (int64_t i = first[kind]; i < c->proof->counts[kind] && i < PROOF_MAX_FINDINGS; i++) {
             const struct finding *f = place_of(c->proof, (enum finding_kind)kind, i);
-            if (!order_has(&c->order, f->other) && (!latest || f->other > latest->other))
+            if (!order_has(&c->order, f->other) &&
+                (!latest || order_position(&c->order, f->other) >
+                                order_position(&c->order, latest->other)))
                 latest = f;
         }
     return latest;
@@ -214,7 +263,7 @@ static enum status assume_cured(struct check *c, const int64_t *first, struct er
     int64_t needed[N_FINDING_KINDS * PROOF_MAX_FINDINGS];
     int n_needed = 0;
     for (const struct finding *f; (f = latest_hazard(c, first)) != NULL;) {
-        needed[n_needed++] = f - c->proof->findings;
+        needed[n_needed++] = f->other;
         TRY(order_assume(&c->order, f->other, err));
     }
     for (int kind = FINDING_READ_AFTER_WRITE; n_needed > 0 && kind <= FINDING_WRITE_AFTER_WRITE;
@@ -224,7 +273,7 @@ static enum status assume_cured(struct check *c, const int64_t *first, struct er
             continue;
         for (int64_t i = first[kind]; i < c->proof->counts[kind]; i++)
             for (int k = 0; k < n_needed; k++)
-                if (needed[k] == kind * PROOF_MAX_FINDINGS + i)
+                if (needed[k] == place_of(c->proof, (enum finding_kind)kind, i)->other)
                     *place_of(c->proof, (enum finding_kind)kind, kept++) =
                         *place_of(c->proof, (enum finding_kind)kind, i);
         c->proof->counts[kind] = kept;
@@ -260,37 +309,117 @@ static void report_sum(struct check *c, struct finding f, const struct extent *e
         finding_describe_sum(kept, &c->contents, iteration);
 }
 
-/* What a span of a rank's data must hold, before the next iteration overwrites it or at the end. */
-static void check_part(struct check *c, struct span span, int64_t id, int iteration, int wanted)
+/* What a stretch of data must hold before the next iteration takes its place, or at the end. */
+static void check_stretch(struct check *c, const struct extent *extent, struct span where,
+                          int64_t id, int iteration, int shift)
 {
-    struct extents *memory = contents_memory(&c->contents, span.rank, span.memory);
-    int64_t end = span.first + span.count;
-    for (int64_t i = extents_find(memory, span.first);
-         i < memory->n && memory->items[i].first < end; i++) {
-        const struct extent *extent = &memory->items[i];
-        struct span where = span_of(memory, i, span);
-        int64_t first = where.first < span.first ? span.first : where.first;
-        int64_t last = where.first + where.count < end ? where.first + where.count : end;
-        where.first = first;
-        where.count = last - first;
+    const struct plan *plan = c->plan;
+    int64_t end = where.first + where.count;
+    while (where.first < end) {
+        int segment = plan_segment(plan, where.first);
+        int64_t first, count;
+        plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
+        where.count = (goal_by_segment(plan) && first + count < end ? first + count : end) -
+                      where.first;
+        int wanted = goal_wants(plan, shift, where.rank, segment);
         if (!goal_holds(&c->contents, extent, iteration, wanted))
             report_sum(c, (struct finding){.kind = FINDING_SUM, .op = id, .where = where,
                                            .wanted = wanted}, extent, iteration);
+        where.first += where.count;
     }
 }
 
-static void check_goal(struct check *c, struct span span, int64_t id, int iteration, int shift)
+/* Elements of `where` get data of iteration `newer`: what they held was the end of theirs. */
+static enum status check_endings(struct check *c, struct span where, int64_t id, int newer,
+                                 struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct extents *memory = contents_memory(&c->contents, where.rank, where.memory);
+    int64_t from, to;
+    TRY(extents_cut(memory, where.first, where.count, &from, &to, &c->order.work, err));
+    for (int64_t i = from; i < to; i++) {
+        const struct extent *extent = &memory->items[i];
+        int iteration = contents_newest(&c->contents, extent->node);
+        if (iteration >= newer)
+            continue;
+        iteration = iteration < newer - 1 && iteration != NONE ? iteration : newer - 1;
+        if (!goal_by_segment(c->plan)) {
+            check_stretch(c, extent, span_of(memory, i, where), id, iteration, 0);
+            continue;
+        }
+        TRY(make_room((void **)&c->endings, c->n_endings + 1, &c->endings_capacity,
+                      sizeof *c->endings, "the proof", err));
+        c->endings[c->n_endings++] =
+            (struct ending){*extent, span_of(memory, i, where), id, iteration};
+    }
+    c->order.work += 16 * (to - from);
+out:
+    return status;
+}
+
+/* An op that brings data of a later iteration: compute, or a copy of what was computed elsewhere. */
+static enum status check_overwritten(struct check *c, int64_t id, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct op *op = &c->plan->ops[id];
+    if (op->dst.memory != MEMORY_DATA)
+        return STATUS_OK;
+    if (op->kind == OP_COMPUTE)
+        return check_endings(c, op->dst, id, op->iteration, err);
+    struct extents *src = contents_memory(&c->contents, op->src.rank, op->src.memory);
+    for (int64_t done = 0; done < op->src.count;) {
+        int64_t i = extents_find(src, op->src.first + done);
+        int64_t rest = src->items[i].first + extents_length(src, i) - op->src.first - done;
+        int newer = contents_newest(&c->contents, src->items[i].node);
+        struct span part = op->dst;
+        part.first += done;
+        part.count = rest < op->src.count - done ? rest : op->src.count - done;
+        done += part.count;
+        if (newer > 0)
+            TRY(check_endings(c, part, id, newer, err));
+    }
+out:
+    return status;
+}
+
+static int compare_endings(const void *a, const void *b)
+{
+    const struct ending *x = a, *y = b;
+    return x->iteration != y->iteration ? (x->iteration > y->iteration) - (x->iteration < y->iteration)
+           : x->where.rank != y->where.rank ? x->where.rank - y->where.rank
+                                            : (x->where.first > y->where.first) -
+                                                  (x->where.first < y->where.first);
+}
+
+/* Each iteration has its own d, the same for all ranks. */
+static void judge_endings(struct check *c)
+{
+    if (c->n_endings > 0)
+        qsort(c->endings, (size_t)c->n_endings, sizeof *c->endings, compare_endings);
+    for (int64_t i = 0, next; i < c->n_endings; i = next) {
+        int64_t votes[PLAN_MAX_RANKS] = {0};
+        for (next = i; next < c->n_endings && c->endings[next].iteration == c->endings[i].iteration;
+             next++)
+            goal_vote(&c->contents, &c->endings[next].extent, c->endings[next].where,
+                      c->endings[next].iteration, votes);
+        int shift = goal_elected(c->plan, votes);
+        for (int64_t k = i; k < next; k++)
+            check_stretch(c, &c->endings[k].extent, c->endings[k].where, c->endings[k].op,
+                          c->endings[k].iteration, shift);
+    }
+}
+
+/* At the end the last iteration's result is in place. */
+static void judge_end(struct check *c)
 {
     const struct plan *plan = c->plan;
-    int n_parts = goal_by_segment(plan) ? plan->n_ranks : 1;
-    for (int part = 0; part < n_parts; part++) {
-        struct span here = span;
-        int64_t first, count, end = span.first + span.count;
-        plan_part(0, plan->count, n_parts, part, &first, &count);
-        here.first = first > span.first ? first : span.first;
-        here.count = (first + count < end ? first + count : end) - here.first;
-        if (here.count > 0)
-            check_part(c, here, id, iteration, goal_wants(plan, shift, span.rank, part));
+    int shift = goal_shift(&c->contents, plan->iterations - 1);
+    for (int rank = 0; rank < plan->n_ranks; rank++) {
+        const struct extents *memory = contents_memory(&c->contents, rank, MEMORY_DATA);
+        for (int64_t i = 0; i < memory->n; i++)
+            check_stretch(c, &memory->items[i],
+                          span_of(memory, i, (struct span){rank, MEMORY_DATA, 0, 0}), NONE,
+                          plan->iterations - 1, shift);
     }
 }
 
@@ -320,11 +449,13 @@ static void check_scale(struct check *c, int64_t id)
     struct extents *memory = contents_memory(&c->contents, op->dst.rank, op->dst.memory);
     for (int64_t i = extents_find(memory, op->dst.first);
          i < memory->n && memory->items[i].first < op->dst.first + op->dst.count; i++)
-        if (!contents_is_sum(&c->contents, &memory->items[i], op->iteration, 0))
+        if (!contents_is_sum(&c->contents, &memory->items[i],
+                             contents_newest(&c->contents, memory->items[i].node), 0))
             report_sum(c, (struct finding){.kind = FINDING_SCALE, .op = id,
                                            .where = span_of(memory, i, op->dst),
                                            .wanted = WANT_SUM},
-                       &memory->items[i], op->iteration);
+                       &memory->items[i],
+                       contents_newest(&c->contents, memory->items[i].node));
 }
 
 static enum status visit(struct check *c, int64_t id, struct error *err)
@@ -346,9 +477,7 @@ static enum status visit(struct check *c, int64_t id, struct error *err)
     if (memcmp(before, c->proof->counts, sizeof before) != 0)
         TRY(assume_cured(c, before, err));
     check_scale(c, id);
-    if (op->kind == OP_COMPUTE && op->iteration > 0 && op->dst.memory == MEMORY_DATA)
-        check_goal(c, op->dst, id, op->iteration - 1,
-                   goal_shift(&c->contents, op->iteration - 1));
+    TRY(check_overwritten(c, id, err));
     TRY(contents_apply(&c->contents, op, err));
     c->order.work += c->contents.work;
     c->contents.work = 0;
@@ -496,10 +625,8 @@ static enum status prove(struct check *c, struct error *err)
     }
     if (c->order.n_sequence < plan->n_ops || plan->count == 0)
         goto out; /* what is there when it stops is not the end */
-    int shift = goal_shift(&c->contents, plan->iterations - 1);
-    for (int rank = 0; rank < plan->n_ranks; rank++)
-        check_goal(c, (struct span){rank, MEMORY_DATA, 0, plan->count}, NONE,
-                   plan->iterations - 1, shift);
+    judge_endings(c);
+    judge_end(c);
 out:
     return status;
 }
@@ -514,11 +641,14 @@ enum status check_plan(const struct plan *plan, struct proof *proof, struct erro
     check_spans(plan, proof);
     if (proof->counts[FINDING_SPAN] + proof->counts[FINDING_LANE] == 0)
         TRY(prove(&c, err));
+    if (proof_hazards(proof) > 0)
+        proof->counts[REMARK_REDUNDANT] = 0; /* told of an order that is not there yet */
     close_ranks(proof);
 out:
     order_close(&c.order);
     contents_free(&c.contents);
     free(c.readers);
+    free(c.endings);
     if (status != STATUS_OK)
         proof_free(proof);
     return status;

@@ -7,7 +7,7 @@
 
 #include "ring/order.h"
 
-#define MOST_BYTES (1ll << 30) /* of terms, and of stretches */
+#define MOST_BYTES (1ll << 29) /* of terms, and of stretches */
 
 /* ---- terms: which ranks a node holds ---- */
 
@@ -273,6 +273,16 @@ int contents_is_sum(const struct contents *c, const struct extent *extent, int i
            t->scales == scales && t->iteration == iteration;
 }
 
+int contents_newest(const struct contents *c, int32_t node)
+{
+    int newest = NONE;
+    for (int i = 0; node != NONE && i < c->nodes[node].n_terms; i++) {
+        int iteration = c->terms[c->nodes[node].first_term + i].iteration;
+        newest = iteration > newest ? iteration : newest;
+    }
+    return newest;
+}
+
 int contents_rank(const struct contents *c, const struct extent *extent)
 {
     const struct node *node = extent->node == NONE ? NULL : &c->nodes[extent->node];
@@ -301,10 +311,12 @@ const char *contents_ranks(const struct contents *c, int32_t node, char *buffer,
         int last = t->rank + t->n_ranks - 1;
         if (t->n_ranks == 1 && t->times == 2)
             snprintf(piece, sizeof piece, "%d+%d", t->rank, t->rank);
+        else if (t->n_ranks == 1 && t->times == 1)
+            snprintf(piece, sizeof piece, "%d", t->rank);
         else if (t->n_ranks == 1)
-            snprintf(piece, sizeof piece, t->times > 1 ? "%dx%d" : "%d", t->rank, t->times);
+            snprintf(piece, sizeof piece, "%d*%d", t->times, t->rank);
         else if (t->times > 1)
-            snprintf(piece, sizeof piece, "(%d..%d)x%d", t->rank, last, t->times);
+            snprintf(piece, sizeof piece, "%d*(%d..%d)", t->times, t->rank, last);
         else
             snprintf(piece, sizeof piece, t->n_ranks == 2 ? "%d+%d" : "%d..%d", t->rank, last);
         size_t length = strlen(piece) + (i > 0);

@@ -72,13 +72,16 @@ int contents_complete(const struct contents *contents, const struct extent *exte
 int contents_is_sum(const struct contents *contents, const struct extent *extent, int iteration,
                     int scales);
 
+/* The latest iteration of which a node holds anything; NONE for node NONE. */
+int contents_newest(const struct contents *contents, int32_t node);
+
 /* The one rank whose data, unscaled and in its place, this stretch holds, or NONE; and whether that
  * is `rank`, with the data of `iteration`. */
 int contents_rank(const struct contents *contents, const struct extent *extent);
 int contents_is_rank(const struct contents *contents, const struct extent *extent, int iteration,
                      int rank);
 
-/* The ranks a node holds, as in "0", "0+1", "0..3", "0+2+2", "(0..3)x2"; "-" for NONE. Scalings are
+/* The ranks a node holds, as in "0", "0+1", "0..3", "0+2+2", "8*0", "2*(0..3)"; "-" for NONE. Scalings are
  * not shown. Returns buffer; cut short by "..", where it is too small. */
 const char *contents_ranks(const struct contents *contents, int32_t node, char *buffer,
                            size_t size);

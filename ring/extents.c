@@ -68,6 +68,7 @@ static enum status cut_at(struct extents *memory, int64_t element, int64_t *inde
                 (size_t)(memory->n - i) * sizeof *memory->items);
         *work += 8 * (memory->n - i);
         memory->n++;
+        memory->items[i - 1].shared = 1;
         memory->items[i] = memory->items[i - 1];
         memory->items[i].first = element;
     }

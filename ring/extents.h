@@ -17,6 +17,7 @@ struct extent {
     int64_t readers; /* check.c: head of the list of ops that read it since, or NONE */
     int64_t shift;  /* contents.c: it holds element (its place + shift) of the ranks' data */
     int32_t node;   /* contents.c: what it holds, or NONE */
+    int32_t shared; /* check.c: another stretch, cut from this one, has the same list of readers */
 };
 
 /* One memory: items[0 .. n-1] by rising `first`, beginning at 0; the last ends at `count`. */

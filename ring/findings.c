@@ -114,7 +114,10 @@ void finding_describe_sum(struct finding *f, const struct contents *c, int itera
         describe_cover(c, node, why, sizeof why);
     describe_terms(f, c, node, iteration, why, sizeof why);
     contents_ranks(c, f->node, ranks, sizeof ranks);
-    snprintf(f->detail, sizeof f->detail, "%s%s%s%s", f->wanted == WANT_SUM ? "" : "that of ",
+    snprintf(f->detail, sizeof f->detail,
+             f->wanted == WANT_SUM       ? "%s%s%s"
+             : node->kind == NODE_LEAF ? "rank %s's%s%s"
+                                         : "the sum of ranks %s%s%s",
              ranks, why[0] ? ": " : "", why);
 }
 
@@ -139,8 +142,9 @@ static void sum_text(const struct plan *plan, const struct finding *f, const cha
     else
         snprintf(buffer, size, "wrong %s: %s overwrites %s while it holds %s", what, op, where,
                  f->detail);
-    if (f->wanted != WANT_SUM)
-        add_words(buffer, size, "; it should hold rank %d's data", f->wanted);
+    if (f->wanted != WANT_SUM || plan->n_ranks == 1)
+        add_words(buffer, size, "; it should hold rank %d's data",
+                  f->wanted != WANT_SUM ? f->wanted : 0);
     else
         add_words(buffer, size, "; it should hold each of the %d ranks exactly once%s",
                   plan->n_ranks, plan->redop == REDOP_AVG && plan->n_ranks > 1
@@ -209,18 +213,20 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
     case FINDING_CIRCLE: snprintf(buffer, size, "can never finish: %s", f->detail); break;
     case FINDING_READ_AFTER_WRITE:
         snprintf(buffer, size,
-                 "hazard (read-after-write): %s reads %s, which %s may not have written yet; "
-                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
+                 "hazard (read-after-write): %s reads %s%s, which %s may not have written yet; "
+                 "%s should wait for %s: %s", op, where, f->detail, other, op, other,
+                 cure_reason(plan, f));
         break;
     case FINDING_WRITE_AFTER_READ:
         snprintf(buffer, size,
-                 "hazard (write-after-read): %s overwrites %s, which %s may still be reading; "
-                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
+                 "hazard (write-after-read): %s overwrites %s%s, which %s may still be reading; "
+                 "%s should wait for %s: %s", op, where, f->detail, other, op, other,
+                 cure_reason(plan, f));
         break;
     case FINDING_WRITE_AFTER_WRITE:
         snprintf(buffer, size,
-                 "hazard (write-after-write): %s and %s both write %s, and nothing says which "
-                 "comes last; %s should wait for %s: %s", op, other, where, op, other,
+                 "hazard (write-after-write): %s and %s both write %s%s, and nothing says which "
+                 "comes last; %s should wait for %s: %s", op, other, where, f->detail, op, other,
                  cure_reason(plan, f));
         break;
     case FINDING_UNWRITTEN:

@@ -48,29 +48,45 @@ int goal_holds(const struct contents *contents, const struct extent *extent, int
                                : contents_is_rank(contents, extent, iteration, wanted));
 }
 
-/* Every (rank, segment) that holds what some d wants there is a vote for that d. */
-int goal_shift(const struct contents *contents, int iteration)
+void goal_vote(const struct contents *contents, const struct extent *extent, struct span where,
+               int iteration, int64_t *votes)
 {
     const struct plan *plan = contents->plan;
-    int n = plan->n_ranks, best = 0;
-    int32_t votes[PLAN_MAX_RANKS] = {0};
-    for (int rank = 0; rank < n && goal_by_segment(plan); rank++)
-        for (int segment = 0; segment < n; segment++) {
-            struct extents *data = contents_memory(contents, rank, MEMORY_DATA);
-            int64_t first, count;
-            plan_part(0, plan->count, n, segment, &first, &count);
-            if (count == 0)
-                continue;
-            const struct extent *extent = &data->items[extents_find(data, first)];
-            int owner = plan->goal == GOAL_ALL_GATHER ? contents_rank(contents, extent) : rank;
-            int d = (segment - owner + n) % n;
-            int right = goal_holds(contents, extent, iteration, goal_wants(plan, d, rank, segment));
-            /* a rank's own segment is there from the beginning and says nothing */
-            if (owner != NONE && right && (plan->goal != GOAL_ALL_GATHER || owner != rank))
-                votes[d]++;
-        }
-    for (int d = 0; d < n; d++)
+    int n = plan->n_ranks, owner = where.rank;
+    int64_t end = where.first + where.count, first, count;
+    if (plan->goal == GOAL_ALL_GATHER)
+        owner = contents_rank(contents, extent);
+    if (!goal_by_segment(plan) || where.count == 0 || owner == NONE ||
+        !goal_holds(contents, extent, iteration, plan->goal == GOAL_ALL_GATHER ? owner : WANT_SUM))
+        return;
+    for (int segment = plan_segment(plan, where.first); segment < n; segment++) {
+        plan_part(0, plan->count, n, segment, &first, &count);
+        if (first >= end)
+            break;
+        int64_t from = first > where.first ? first : where.first;
+        votes[(segment - owner + n) % n] += (first + count < end ? first + count : end) - from;
+    }
+}
+
+int goal_elected(const struct plan *plan, const int64_t *votes)
+{
+    int best = 0;
+    for (int d = 0; d < plan->n_ranks && goal_by_segment(plan); d++)
         if (votes[d] > votes[best])
             best = d;
     return best;
+}
+
+int goal_shift(const struct contents *contents, int iteration)
+{
+    const struct plan *plan = contents->plan;
+    int64_t votes[PLAN_MAX_RANKS] = {0};
+    for (int rank = 0; rank < plan->n_ranks && goal_by_segment(plan); rank++) {
+        const struct extents *data = contents_memory(contents, rank, MEMORY_DATA);
+        for (int64_t i = 0; i < data->n; i++)
+            goal_vote(contents, &data->items[i],
+                      (struct span){rank, MEMORY_DATA, data->items[i].first,
+                                    extents_length(data, i)}, iteration, votes);
+    }
+    return goal_elected(plan, votes);
 }

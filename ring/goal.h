@@ -25,7 +25,13 @@ int goal_by_segment(const struct plan *plan);
 /* Must all ranks end up with the same data? */
 int goal_same_everywhere(const struct plan *plan);
 
-/* The d for which most ranks hold what they should (0 where the goal knows none). */
+/* d is found by vote. Every stretch of data that holds what some d wants there, after `iteration`,
+ * is a vote for that d, as heavy as it has elements: goal_vote() adds it to votes[n_ranks], and
+ * goal_elected() is the d with most (0 where the goal knows none). goal_shift() lets all stretches
+ * vote that are there now. */
+void goal_vote(const struct contents *contents, const struct extent *extent, struct span where,
+               int iteration, int64_t *votes);
+int goal_elected(const struct plan *plan, const int64_t *votes);
 int goal_shift(const struct contents *contents, int iteration);
 
 /* Does this stretch hold what is wanted, of this iteration? */

@@ -129,9 +129,7 @@ static enum status pair_open(struct pair *pair, const struct bug *bug, struct ri
     TRY(ring_plan(&pair->broken, &shape, err));
     if (bug->prepare)
         TRY(bug->prepare(&pair->right, err));
-    if (bug->prepare)
-        TRY(bug->prepare(&pair->broken, err));
-    TRY(bug->apply(&pair->broken, &n_changes, err));
+    TRY(bug_put(bug, &pair->broken, &n_changes, err));
     pair->changed = n_changes > 0;
     TRY(check_plan(&pair->broken, &pair->proof, err));
 out:
@@ -172,6 +170,7 @@ out:
 
 struct findings {
     unsigned noticed_by; /* bits, as in struct bug */
+    int place_on_two;    /* two ranks have a place for the fault */
     int n_wrong;         /* of the random schedules */
     int first_seed;
 };
@@ -227,6 +226,7 @@ static enum status try_all(const struct museum *m, const struct bug *bug, struct
     TRY(try_schedules(m, bug, &pair, f, err));
     shape.n_ranks = 2;
     TRY(pair_open(&two, bug, shape, err));
+    f->place_on_two = two.changed;
     if (two.changed)
         TRY(try_data(m, bug, &two, "index", TEST_TWO, f, err));
 out:
@@ -289,16 +289,21 @@ static void print_words(FILE *file, const char *label, const char *words)
     fputc('\n', file);
 }
 
+/* The judgement, and the first finding of each kind. */
 static void print_proof(const struct museum *m, const struct pair *pair)
 {
     char text[FINDING_TEXT_SIZE];
     const struct proof *proof = &pair->proof;
+    int shown = 0;
     print_words(m->file, "proof", proof_line(&pair->broken, proof, text, sizeof text));
-    for (int i = 0; i < proof->n_findings && i < 3; i++)
-        print_words(m->file, "", finding_text(&pair->broken, &proof->findings[i], text,
-                                              sizeof text));
-    if (proof_total(proof) > 3)
-        fprintf(m->file, "            ... and %" PRId64 " more\n", proof_total(proof) - 3);
+    for (int i = 0; i < proof->n_findings; i++)
+        if (i == 0 || proof->findings[i].kind != proof->findings[i - 1].kind) {
+            print_words(m->file, "", finding_text(&pair->broken, &proof->findings[i], text,
+                                                  sizeof text));
+            shown++;
+        }
+    if (proof_total(proof) > shown)
+        fprintf(m->file, "            ... and %" PRId64 " more\n", proof_total(proof) - shown);
 }
 
 static void print_tests(const struct museum *m, const struct findings *f, int runs)
@@ -306,9 +311,10 @@ static void print_tests(const struct museum *m, const struct findings *f, int ru
     fprintf(m->file, "\n  Would a test notice?\n");
     for (int test = 0; test < N_TESTS; test++) {
         fprintf(m->file, "    %-38s %s", tests[test].name,
-                !runs && test != TEST_PROOF   ? "it cannot run"
-                : f->noticed_by >> test & 1 ? "yes"
-                                              : "NO");
+                !runs && test != TEST_PROOF            ? "it cannot run"
+                : test == TEST_TWO && !f->place_on_two ? "NO: there is no place for it"
+                : f->noticed_by >> test & 1            ? "yes"
+                                                       : "NO");
         if (test == TEST_RANDOM && f->n_wrong > 0)
             fprintf(m->file, ": %d are wrong, the first is --schedule random:%d", f->n_wrong,
                     f->first_seed);
@@ -447,18 +453,21 @@ out:
     return status;
 }
 
-static void print_shape(const struct museum *m, const struct bug *bug)
+static void print_shape(const struct museum *m, const struct bug *bug, const struct pair *pair)
 {
     const struct ring_shape *s = &bug->shape;
-    char command[200], part[48] = "";
+    char command[260], part[48] = "", late[OP_NAME_SIZE + 20] = "", name[OP_NAME_SIZE];
     if (s->pieces > 1)
         snprintf(part, sizeof part, " --pieces %d", s->pieces);
     if (s->slots != 2)
         snprintf(part + strlen(part), sizeof part - strlen(part), " --slots %d", s->slots);
     if (s->iterations > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " --repeat %d", s->iterations);
-    snprintf(command, sizeof command, "ring_demo --bug %s -g %d -c %" PRId64 "%s --trace",
-             bug->name, s->n_ranks, s->count, part);
+    if (bug->missing_waits)
+        snprintf(late, sizeof late, " --delay %s:%d",
+                 op_name(&pair->broken, pair->proof.findings[0].other, name), HELD_BACK_NS / 1000);
+    snprintf(command, sizeof command, "ring_demo --bug %s -g %d -c %" PRId64 "%s%s --trace",
+             bug->name, s->n_ranks, s->count, part, late);
     fputc('\n', m->file);
     print_words(m->file, "see it", command);
 }
@@ -484,7 +493,7 @@ enum status museum_show(const struct museum *m, const struct bug *bug, int *as_l
         TRY(show_times(m, &pair, err));
     if (strcmp(bug->name, "article") == 0)
         TRY(show_article(m, bug, err));
-    print_shape(m, bug);
+    print_shape(m, bug, &pair);
     *as_labelled = print_label_fault(m, bug, &f);
 out:
     pair_close(&pair);

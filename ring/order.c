@@ -165,6 +165,9 @@ enum status order_open(struct order *o, const struct plan *plan, struct error *e
     if (!forward) {
         o->n_sequence = 0;
         TRY(sort(o, err));
+        TRY(allocate((void **)&o->positions, n, sizeof *o->positions, "the order of ops", err));
+        for (int64_t at = 0; at < o->n_sequence; at++)
+            o->positions[o->sequence[at]] = at;
     }
 out:
     return status;
@@ -190,6 +193,7 @@ void order_close(struct order *o)
     free(o->in_lane);
     free(o->lane_index);
     free(o->sequence);
+    free(o->positions);
     free(o->runs);
     memset(o, 0, sizeof *o);
 }

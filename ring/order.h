@@ -7,7 +7,7 @@
  *
  * Cost: ops x lanes in use, in time; a few steps' worth of clocks in memory. Both are bounded, for
  * the sake of plans that were written to hurt: beyond ORDER_MAX_WORK or ORDER_MAX_BYTES the walk
- * gives up, STATUS_MACHINE. A ring of 1024 ranks takes 4 % of the first and 5 % of the second.
+ * gives up, STATUS_MACHINE. A ring of 1024 ranks takes a few percent of each.
  */
 #ifndef RING_ORDER_H
 #define RING_ORDER_H
@@ -15,11 +15,12 @@
 #include "ring/plan.h"
 
 #define ORDER_MAX_WORK 60000000000 /* places of clocks compared, at 8 for one of other work */
-#define ORDER_MAX_BYTES (1ll << 30)
+#define ORDER_MAX_BYTES (3ll << 28)
 
 struct order {
     const struct plan *plan;
     int64_t *sequence;   /* the ops in an order that keeps lanes and waits; NULL = as listed */
+    int64_t *positions;  /* [n_ops]: where in the sequence an op is; NULL likewise */
     int64_t n_sequence;  /* < n_ops: the rest waits in a circle */
     int64_t at;          /* next position in the sequence */
     unsigned char *runs; /* [n_ops]: is in the sequence; NULL where all are */
@@ -58,6 +59,11 @@ enum status order_next(struct order *order, int64_t *id, struct error *err);
 static inline int64_t order_at(const struct order *order, int64_t position)
 {
     return order->sequence ? order->sequence[position] : position;
+}
+
+static inline int64_t order_position(const struct order *order, int64_t id)
+{
+    return order->positions ? order->positions[id] : id;
 }
 
 /* Must op `a` have ended before the op being visited begins? */

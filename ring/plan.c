@@ -104,6 +104,14 @@ void plan_part(int64_t base, int64_t total, int n, int i, int64_t *first, int64_
     *count = size + (i < longer);
 }
 
+int plan_segment(const struct plan *plan, int64_t element)
+{
+    int64_t size = plan->count / plan->n_ranks, longer = plan->count % plan->n_ranks;
+    int64_t in_longer = longer * (size + 1);
+    return (int)(element < in_longer ? element / (size + 1)
+                                     : longer + (element - in_longer) / size);
+}
+
 static const char *const kind_names[] = {"copy", "reduce", "compute", "scale"};
 static const char *const lane_names[] = {"compute", "send", "reduce"};
 static const char *const memory_names[] = {"data", "inbox"};

@@ -113,6 +113,9 @@ enum status plan_drop_implied(struct plan *plan, struct error *err);
  * the first total mod n parts hold one element more. Segments and pieces are both cut so. */
 void plan_part(int64_t base, int64_t total, int n, int i, int64_t *first, int64_t *count);
 
+/* The segment, of n_ranks, in which an element of the data lies. */
+int plan_segment(const struct plan *plan, int64_t element);
+
 /* The op's name, unique in a plan, without blanks. Ours are made from the labels: "s0.copy.r0",
  * "s2.reduce.r1.p1", "i1.compute.r3". Returns the name: buffer, or the plan's own. */
 #define OP_NAME_SIZE 80

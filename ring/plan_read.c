@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/input.h"
 #include "common/quote.h"
@@ -26,6 +27,7 @@ struct reader {
     struct word *names;    /* [n_ops]: of the ops, where they stand */
     struct word *awaited;  /* [n_waits]: the names that waits name */
     int64_t names_capacity, awaited_capacity;
+    uint64_t key;          /* of the hash of names */
     unsigned settings;     /* bit i: settings[i] was given */
     struct error *err;
 };
@@ -33,14 +35,14 @@ struct reader {
 static enum status complain(const struct reader *r, struct word w, const char *wanted)
 {
     int n = w.length < 40 ? w.length : 40, line = 1;
-    char found[48] = "the end of the line";
+    char found[60] = "the end of the line";
     const char *begin = r->text, *newline;
     while ((newline = memchr(begin, '\n', (size_t)(w.text - begin))) != NULL) {
         begin = newline + 1;
         line++;
     }
     if (n > 0) {
-        snprintf(found, sizeof found, "'%.*s'", n, w.text);
+        snprintf(found, sizeof found, "'%.*s'%s", n, w.text, n < w.length ? ".." : "");
         for (char *c = found; *c; c++)
             if (!isprint((unsigned char)*c))
                 *c = '?';
@@ -193,13 +195,21 @@ static enum status read_span(struct reader *r, struct span *out)
     return complain(r, r->word, wanted);
 }
 
+static enum status complain_lane(const struct reader *r)
+{
+    char wanted[100];
+    snprintf(wanted, sizeof wanted,
+             "a lane: RANK.compute, RANK.send or RANK.reduce, ranks 0 to %d", r->plan->n_ranks - 1);
+    return complain(r, r->word, wanted);
+}
+
 static enum status read_lane(struct reader *r, struct op *op)
 {
     const char *from = r->word.text, *end = from + r->word.length;
     int lane = NONE;
     if (!scan_rank(r, &from, end, &op->rank) ||
         (lane = scan_name(&from, end, lane_word, N_LANES)) == NONE || from != end)
-        return complain(r, r->word, "a lane: RANK.compute, RANK.send or RANK.reduce");
+        return complain_lane(r);
     op->lane = (enum lane)lane;
     next_word(r);
     return STATUS_OK;
@@ -238,11 +248,15 @@ out:
 static enum status read_clauses(struct reader *r, struct op *op)
 {
     enum status status = STATUS_OK;
+    unsigned given = 0; /* bit i: label i; the next one: the lane */
     while (r->word.length > 0) {
         struct word clause = r->word;
         int i = 0;
         while (i < N_OP_LABELS && !is(clause, op_label_name(i)))
             i++;
+        if ((i < N_OP_LABELS || is(clause, "lane")) && given & 1u << i)
+            return complain(r, clause, "each label once, and one lane");
+        given |= i < N_OP_LABELS || is(clause, "lane") ? 1u << i : 0;
         next_word(r);
         if (i < N_OP_LABELS) {
             TRY(read_int(r, 0, INT32_MAX - 1, op_label(op, i)));
@@ -252,7 +266,10 @@ static enum status read_clauses(struct reader *r, struct op *op)
             TRY(read_wait(r));
             op->n_waits++;
         } else {
-            return complain(r, clause, "iteration, bucket, step, segment, piece, lane or after");
+            return complain(r, clause,
+                            is(clause, "->") ? "no ->: scale and compute have a destination alone"
+                                             : "iteration, bucket, step, segment, piece, lane or "
+                                               "after");
         }
     }
 out:
@@ -361,7 +378,8 @@ static enum status read_goal(struct reader *r)
 static enum status read_name(struct reader *r, int setting)
 {
     char name[16];
-    snprintf(name, sizeof name, "%.*s", r->word.length, r->word.text);
+    int clean = memchr(r->word.text, '\0', (size_t)r->word.length) == NULL;
+    snprintf(name, sizeof name, "%.*s", clean ? r->word.length : 0, r->word.text);
     if (setting == SET_DTYPE && !dtype_parse(name, &r->plan->dtype))
         return complain(r, r->word, "float32, float64 or int32");
     if (setting == SET_REDOP && !redop_parse(name, &r->plan->redop))
@@ -422,13 +440,15 @@ out:
 
 /* ---- names ---- */
 
-/* FNV-1a; what is missing in its low bits is mixed in from the high ones. */
-static uint64_t hash_word(struct word w)
+/* Keyed, so that nobody can write a file whose names all collide. */
+static uint64_t hash_word(uint64_t key, struct word w)
 {
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (int i = 0; i < w.length; i++)
-        hash = (hash ^ (unsigned char)w.text[i]) * 0x100000001b3ull;
-    return hash ^ hash >> 32;
+    uint64_t hash = key;
+    for (int i = 0; i < w.length; i++) {
+        hash = (hash ^ (unsigned char)w.text[i]) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 29;
+    }
+    return hash;
 }
 
 static int same_word(struct word a, struct word b)
@@ -439,7 +459,7 @@ static int same_word(struct word a, struct word b)
 /* The slot of the table that holds the op of this name, or the free one where it would be. */
 static int64_t *find_slot(const struct reader *r, int64_t *table, int64_t size, struct word name)
 {
-    int64_t slot = (int64_t)(hash_word(name) & (uint64_t)(size - 1));
+    int64_t slot = (int64_t)(hash_word(r->key, name) & (uint64_t)(size - 1));
     while (table[slot] != NONE && !same_word(r->names[table[slot]], name))
         slot = (slot + 1) & (size - 1);
     return &table[slot];
@@ -501,7 +521,13 @@ enum status plan_read(struct plan *plan, const char *text, size_t length, const 
     enum status status = STATUS_OK;
     struct reader r = {.plan = plan, .source = source, .text = text, .at = text,
                        .end = text + length, .word = {text, 0}, .err = err};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    r.key = (uint64_t)now.tv_nsec * 0xbf58476d1ce4e5b9ull ^ (uint64_t)(uintptr_t)&r ^
+            (uint64_t)now.tv_sec;
     memset(plan, 0, sizeof *plan);
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* some editors' mark of UTF-8 */
+        r.at += 3;
     TRY(read_head(&r));
     while (next_line(&r)) {
         struct word first = r.word;

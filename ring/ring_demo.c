@@ -172,6 +172,7 @@ static enum status command_ring(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
     struct story story = {.device = NULL};
+    char text[FINDING_TEXT_SIZE];
     if (s->step && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
         return fail(err, STATUS_USAGE,
                     "--step pauses for a key, and standard input or output is no "
@@ -179,9 +180,10 @@ static enum status command_ring(struct settings *s, struct error *err)
     TRY(make_plan(s, &story.plan, err));
     TRY(check_plan(&story.plan, &story.proof, err));
     if (!proof_can_run(&story.proof)) {
-        if (s->trace != TRACE_JSON)
+        if (s->trace != TRACE_JSON && !s->quiet)
             print_proof(&story.plan, &story.proof);
-        TRY(fail(err, STATUS_WRONG, "the plan is refuted, and cannot run"));
+        TRY(fail(err, STATUS_WRONG, "the plan is refuted, and cannot run: %s",
+                 finding_text(&story.plan, story.proof.findings, text, sizeof text)));
     }
     TRY(run_passes(s, &story, err));
     TRY(write_result(s, &story, err));

@@ -100,6 +100,8 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
 {
     const struct device_verbs *verbs = device->verbs;
     int stream = stream_id(op->rank, op->lane);
+    if (op->dst.count == 0)
+        return STATUS_OK;
     switch (op->kind) {
     case OP_COPY: return verbs->copy(device, stream, op->src, op->dst, err);
     case OP_REDUCE: return verbs->reduce(device, stream, plan->redop, op->src, op->dst, err);

@@ -248,7 +248,7 @@ static const struct option_row rows[] = {
     {0, "backend", "B", RING | BUGS,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
-    {0, "plan", "FILE", RING,
+    {0, "plan", "FILE", RING | PLAN,
      "run this plan instead of the ring's (- is standard input); it gives\n"
      "ranks, count, type and operator",
      set_plan},

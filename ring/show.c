@@ -75,7 +75,16 @@ static void describe_model(const struct settings *s, char *text, size_t size)
                  (double)s->model.kernel_latency_ns / 1000, s->model.memory_GBps);
 }
 
-static void describe_data(const struct settings *s, char *text, size_t size)
+static int has_fresh_data(const struct plan *plan)
+{
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (plan->ops[id].kind == OP_COMPUTE && plan->ops[id].iteration > 0)
+            return 1;
+    return 0;
+}
+
+static void describe_data(const struct settings *s, const struct plan *plan, char *text,
+                          size_t size)
 {
     const char *init = s->init ? s->init : "index";
     if (s->input)
@@ -85,7 +94,7 @@ static void describe_data(const struct settings *s, char *text, size_t size)
         snprintf(text, size, "index: signed powers of two that differ by rank and element");
     else if (strcmp(init, "index") == 0)
         snprintf(text, size, "index: element i of rank r holds (i + 31 r%s) mod 251",
-                 s->repeat > 1 ? " + 101 iteration" : "");
+                 has_fresh_data(plan) ? " + 101 iteration" : "");
     else
         snprintf(text, size, "%s", quote_text(init).text);
 }
@@ -95,7 +104,10 @@ static void describe_written(const struct settings *s, const struct story *story
 {
     text[0] = '\0';
     if (s->output)
-        snprintf(text, size, story->written ? "%s" : "nothing to %s: the result is not right",
+        snprintf(text, size,
+                 story->written                 ? "%s"
+                 : proof_total(&story->proof) ? "nothing to %s: the plan is refuted"
+                                                : "nothing to %s: the result is not right",
                  quote_path(s->output).text);
     if (s->trace_file)
         snprintf(text + strlen(text), size - strlen(text), "%s%s (the trace)", text[0] ? ", " : "",
@@ -152,7 +164,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
     describe_notice(s, facts, notice, sizeof notice);
     describe_times(s, story, times, sizeof times);
     describe_model(s, model, sizeof model);
-    describe_data(s, data, sizeof data);
+    describe_data(s, &story->plan, data, sizeof data);
     describe_written(s, story, written, sizeof written);
     describe_search(s, story, search, sizeof search);
     describe_held_back(s, held_back, sizeof held_back);
@@ -176,7 +188,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
         .notice = notice, .link_model = model, .times = times, .data = data, .written = written,
         .origin = origin, .fault = fault, .held_back = held_back,
-        .search = search,
+        .search = search, .stale_uploads = s->bug && s->bug->stale_uploads,
         .random = s->random, .clock_error_ns = story->timing.clock_error_ns,
     };
     if (s->trace == TRACE_JSON && notice[0])

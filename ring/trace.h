@@ -39,6 +39,7 @@ struct scene {
     const char *data;              /* what the ranks' data is */
     const char *origin;            /* where a plan that is not the ring's comes from, or "" */
     const char *fault;             /* the exhibit that was put in: "add-early: the add ..", or "" */
+    int stale_uploads;             /* the data is not what `data` says: see run.h */
     const char *search;            /* what a search for schedules that go wrong found, or "" */
     const char *held_back;         /* the op of --delay, in words, or "" */
     const char *written;           /* the files that were written, in words, or "" */

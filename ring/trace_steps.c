@@ -23,7 +23,7 @@ static void print_rule(const struct text *t)
     int n = t->scene->plan->n_ranks;
     if (n < 2)
         return;
-    if (t->scene->origin[0]) {
+    if (t->scene->origin[0] || t->scene->fault[0]) {
         fprintf(t->file,
                 "\nAn op waits until what it reads is ready or has arrived, and what it overwrites "
                 "has been\ndrained; and for the op before it on its own lane, which is not "
@@ -159,6 +159,8 @@ static void print_step_title(const struct text *t, const struct stop *stop, int6
     else if (stop->step == NONE && t->scene->origin[0] && stop->end > begin)
         snprintf(title, sizeof title, "%sops %" PRId64 "..%" PRId64 " of %" PRId64, iteration,
                  begin + 1, stop->end, plan->n_ops);
+    else if (stop->step == NONE && plan->iterations == 1 && stop->end > begin && begin > 0)
+        snprintf(title, sizeof title, "behind the last step");
     else if (stop->step == NONE)
         snprintf(title, sizeof title, "%sbefore the first %s", iteration,
                  t->scene->origin[0] ? "op" : "step");
@@ -217,7 +219,20 @@ out:
 
 typedef char cell[CELL_SIZE];
 
-/* "0+1 = 31": whose contributions a segment holds, and the value read in its first element. */
+/* Do all elements of a segment hold the same? */
+static int alike(const struct text *t, struct extents *memory, int64_t first, int64_t count)
+{
+    char a[24], b[24];
+    int64_t i = extents_find(memory, first);
+    const char *all = whose(t, &memory->items[i], a, sizeof a);
+    for (i++; i < memory->n && memory->items[i].first < first + count; i++)
+        if (strcmp(whose(t, &memory->items[i], b, sizeof b), all) != 0)
+            return 0;
+    return 1;
+}
+
+/* "0+1 = 31": whose contributions a segment holds, and the value read in its first element; with
+ * "~" where not all of its elements hold the same. */
 static void fill_cell(const struct text *t, const double *read, int rank, int segment,
                       cell out)
 {
@@ -231,7 +246,9 @@ static void fill_cell(const struct text *t, const double *read, int rank, int se
         return;
     }
     const struct extent *extent = &memory->items[extents_find(memory, first)];
-    snprintf(out, CELL_SIZE, "%s = %.20s", whose(t, extent, ranks, sizeof ranks),
+    const char *mixed = extent + 1 < memory->items + memory->n && extent[1].first < first + count &&
+                                !alike(t, memory, first, count) ? "~" : "";
+    snprintf(out, CELL_SIZE, "%s%s = %.20s", whose(t, extent, ranks, sizeof ranks), mixed,
              format_value(read[rank * plan->n_ranks + segment], value));
 }
 
@@ -295,6 +312,28 @@ out:
 
 /* ---- all steps ---- */
 
+/* Is what the plan says not what must have happened? */
+static int is_dubious(const struct text *t)
+{
+    return proof_hazards(t->scene->proof) > 0 || t->scene->stale_uploads;
+}
+
+static void print_legend(const struct text *t)
+{
+    if (!is_dubious(t))
+        fprintf(t->file, "  a cell tells whose contributions a segment holds = the value read in "
+                         "its first element\n");
+    else
+        fprintf(t->file, "  a cell tells whose contributions a segment should hold, if ops ran as "
+                         "listed = the value read\n  in its first element\n");
+    if (t->scene->fault[0] || t->scene->origin[0])
+        fprintf(t->file, "  (~: not in all of its elements)\n");
+    if (proof_hazards(t->scene->proof) > 0)
+        fprintf(t->file, "  THE PLAN HAS HAZARDS: the values are those of a run that stops at every "
+                         "step, which hides\n  some of them; the result at the end is that of a "
+                         "run that does not stop\n");
+}
+
 /* Does every rank r hold segment (r+1) mod N complete, but for a division still to come? */
 static int all_own(const struct text *t, int iteration)
 {
@@ -315,6 +354,8 @@ static int all_own(const struct text *t, int iteration)
 static void print_owners(const struct text *t, int iteration)
 {
     int n = t->scene->plan->n_ranks, column;
+    if (is_dubious(t)) /* who owns what is not for the plan alone to say */
+        return;
     if (!all_own(t, iteration)) {
         fprintf(t->file, "\nBy now rank r should own segment (r+1) mod %d, complete. It is not "
                          "so.\n", n);
@@ -460,9 +501,7 @@ enum status text_steps(struct text *t)
     for (int stop = 0; stop < v->n_stops; stop++) {
         print_step_title(t, &v->stops[stop], stop > 0 ? v->stops[stop - 1].end : 0);
         if (stop == 0)
-            fprintf(t->file,
-                    "  a cell tells whose contributions a segment holds = the value read in "
-                    "its first element\n");
+            print_legend(t);
         TRY(print_ops(t, v->stops[stop].end));
         TRY(print_state(t, stop));
         if (v->stops[stop].step == plan->n_ranks - 2 && !t->scene->origin[0])

@@ -190,10 +190,10 @@ static void print_verdict(const struct text *t)
         print_misfit(t, "want", v->n_wrong, &v->wrong);
     if (dtype_is_float(s->plan->dtype) && s->plan->goal == GOAL_ALLREDUCE)
         fprintf(t->file,
-                v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g), since each addition "
-                                  "rounds\n"
+                v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g)%s\n"
                                 : "  %-25s  none\n",
-                "distance to float64", v->distance, v->relative);
+                "distance to float64", v->distance, v->relative,
+                v->n_wrong ? "" : ", since each addition rounds");
     if (v->n_infinite + v->n_nan > 0)
         fprintf(t->file,
                 "  %-25s  %" PRId64 " infinite and %" PRId64 " NaN elements: such is the %s "

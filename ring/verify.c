@@ -98,19 +98,6 @@ out:
     return status;
 }
 
-static int segment_of(const struct plan *plan, int64_t element)
-{
-    int segment = 0;
-    int64_t first = 0, count = 0;
-    while (segment < plan->n_ranks) {
-        plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
-        if (element < first + count)
-            break;
-        segment++;
-    }
-    return segment;
-}
-
 /* Where a segment ends; the data's end where segments do not matter. */
 static int64_t segment_end(const struct plan *plan, int segment)
 {
@@ -135,7 +122,7 @@ static int64_t reference_of(const struct verifier *v, int rank, int segment,
 static int same_parts(struct verifier *v, int rank, int64_t first, int64_t count)
 {
     struct extents *memory = contents_memory(&v->contents, rank, MEMORY_DATA);
-    int n = 0, segment = segment_of(v->plan, first);
+    int n = 0, segment = plan_segment(v->plan, first);
     for (int64_t i = extents_find(memory, first); count > 0;) {
         int64_t end = memory->items[i].first + extents_length(memory, i);
         int64_t limit = segment_end(v->plan, segment);
@@ -197,7 +184,7 @@ static void compare(const struct plan *plan, int rank, int64_t first, int64_t co
         if (nan_equal && isnan(got) && isnan(want))
             continue;
         if ((*n_bad)++ == 0)
-            *misfit = (struct misfit){rank, segment_of(plan, first + i), first + i, got, want};
+            *misfit = (struct misfit){rank, plan_segment(plan, first + i), first + i, got, want};
     }
 }
 

@@ -28,7 +28,7 @@ START_TEST(the_proof_objects_to_every_exhibit_that_is_in_the_plan)
             struct ring_shape shape = bugs[i].shape;
             int has_place;
             shape.count = shape.count > 10000 ? 4096 : shape.count;
-            shape.pieces = pieces;
+            shape.pieces = strcmp(bugs[i].name, "article") == 0 ? 1 : pieces; /* it has none */
             struct plan plan = make_broken(&bugs[i], shape, &has_place);
             struct proof proof = prove(&plan);
             ck_assert_msg(has_place, "%s, %d pieces", bugs[i].name, pieces);

@@ -852,8 +852,17 @@ wants_refusal 2 'three ranks or more'
 verdict "--bug gather-index on two ranks"
 host --bug add-early -g 3 --trace
 flatten
-wants_line 'After scatter-reduce'
+wants_line 'THE PLAN HAS HAZARDS'
+! grep -q 'After scatter-reduce' "$top/flat" || complain "it says who owns what"
 verdict "--bug add-early, traced"
+run plan --plan by-hand
+wants_status 0
+grep -v '^goal\|^dtype\|^redop' "$top/out" | grep -q 'b: copy 2.data\[0:8\] -> 0.data\[0:8\] after a arrived' ||
+    complain "op b is not there"
+cp "$top/out" again
+run plan --plan again
+wants_same "$top/out" again "printed again it is another plan"
+verdict "plan --plan"
 host --bug first-element -g 3 --trace
 flatten
 wants_line 'By now rank r should own segment (r+1) mod 3, complete. It is not so.'
