@@ -528,8 +528,8 @@ const struct bug bugs[] = {
      .shape = FOUR, .init = "values:0", .apply = lost_adds,
      .noticed_by = USUAL | BIT(FIRST), .needs = RANKS},
     {.name = "stream-for-event", .title = "a stream is passed where an event belongs",
-     .origin = "the article's overlap pipeline; the same race: github.com/torch/cutorch/pull/192 and "
-               "github.com/ROCm/rocm-systems/pull/10229",
+     .origin = "the article's overlap pipeline; the same race: github.com/torch/cutorch/pull/192 "
+               "and github.com/ROCm/rocm-systems/pull/10229",
      .believed = "cudaStreamWaitEvent(communication, compute) lets one stream wait for the other",
      .happens = "C++ refuses it; with a cast CUDA calls the handle invalid, and who ignores that "
                 "has no wait: gradients travel before they are computed",
@@ -557,8 +557,8 @@ const struct bug bugs[] = {
     {.name = "host-buffer", .title = "the host's buffer is refilled while the upload runs",
      .origin = "github.com/pytorch/pytorch/issues/130785",
      .believed = "the call has returned, so the buffer is free",
-     .happens = "an asynchronous upload reads later: rank r gets rank r+1's data (the last keeps its "
-                "own). The fault is not in the plan, so the proof says nothing; real "
+     .happens = "an asynchronous upload reads later: rank r gets rank r+1's data (the last keeps "
+                "its own). The fault is not in the plan, so the proof says nothing; real "
                 "GPUs are not asked here, since our uploads to them are waited for",
      .cure = "keep the buffer until the upload's event has happened",
      .shape = FOUR, .init = "rank",

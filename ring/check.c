@@ -51,26 +51,17 @@ static int joins(const struct finding *last, const struct finding *f)
            last->where.first + last->where.count == f->where.first && f->where.count > 0;
 }
 
-/* One pair of ops collides in several stretches: one finding tells of all of them. */
+/* Two pairs of ops may collide in every other stretch: each finding grows. */
 static int extends_hazard(struct proof *proof, const struct finding *f)
 {
     for (int64_t i = proof->counts[f->kind] - 1; i >= 0 && i < PROOF_MAX_FINDINGS; i--) {
         struct finding *old = place_of(proof, f->kind, i);
-        size_t used = strlen(old->detail);
         if (old->op != f->op)
             return 0;
-        if (old->other != f->other)
-            continue;
-        if (used == 0 && joins(old, f))
+        if (joins(old, f)) {
             old->where.count += f->where.count;
-        else if (used + 60 < sizeof old->detail)
-            snprintf(old->detail + used, sizeof old->detail - used,
-                     ", %d.%s[%" PRId64 ":%" PRId64 "]", f->where.rank,
-                     memory_name(f->where.memory), f->where.first,
-                     f->where.first + f->where.count);
-        else if (used + 5 < sizeof old->detail && old->detail[used - 1] != '.')
-            snprintf(old->detail + used, sizeof old->detail - used, ", ..");
-        return 1;
+            return 1;
+        }
     }
     return 0;
 }
@@ -357,7 +348,7 @@ out:
     return status;
 }
 
-/* An op that brings data of a later iteration: compute, or a copy of what was computed elsewhere. */
+/* An op that brings data of a later iteration: compute, or a copy of what was computed before. */
 static enum status check_overwritten(struct check *c, int64_t id, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -385,10 +376,11 @@ out:
 static int compare_endings(const void *a, const void *b)
 {
     const struct ending *x = a, *y = b;
-    return x->iteration != y->iteration ? (x->iteration > y->iteration) - (x->iteration < y->iteration)
-           : x->where.rank != y->where.rank ? x->where.rank - y->where.rank
-                                            : (x->where.first > y->where.first) -
-                                                  (x->where.first < y->where.first);
+    if (x->iteration != y->iteration)
+        return x->iteration < y->iteration ? -1 : 1;
+    if (x->where.rank != y->where.rank)
+        return x->where.rank - y->where.rank;
+    return (x->where.first > y->where.first) - (x->where.first < y->where.first);
 }
 
 /* Each iteration has its own d, the same for all ranks. */

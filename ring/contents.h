@@ -81,8 +81,8 @@ int contents_rank(const struct contents *contents, const struct extent *extent);
 int contents_is_rank(const struct contents *contents, const struct extent *extent, int iteration,
                      int rank);
 
-/* The ranks a node holds, as in "0", "0+1", "0..3", "0+2+2", "8*0", "2*(0..3)"; "-" for NONE. Scalings are
- * not shown. Returns buffer; cut short by "..", where it is too small. */
+/* The ranks a node holds, as in "0", "0+1", "0..3", "0+2+2", "8*0", "2*(0..3)"; "-" for NONE.
+ * Scalings are not shown. Returns buffer; cut short by "..", where it is too small. */
 const char *contents_ranks(const struct contents *contents, int32_t node, char *buffer,
                            size_t size);
 

@@ -213,20 +213,18 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
     case FINDING_CIRCLE: snprintf(buffer, size, "can never finish: %s", f->detail); break;
     case FINDING_READ_AFTER_WRITE:
         snprintf(buffer, size,
-                 "hazard (read-after-write): %s reads %s%s, which %s may not have written yet; "
-                 "%s should wait for %s: %s", op, where, f->detail, other, op, other,
-                 cure_reason(plan, f));
+                 "hazard (read-after-write): %s reads %s, which %s may not have written yet; "
+                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
         break;
     case FINDING_WRITE_AFTER_READ:
         snprintf(buffer, size,
-                 "hazard (write-after-read): %s overwrites %s%s, which %s may still be reading; "
-                 "%s should wait for %s: %s", op, where, f->detail, other, op, other,
-                 cure_reason(plan, f));
+                 "hazard (write-after-read): %s overwrites %s, which %s may still be reading; "
+                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
         break;
     case FINDING_WRITE_AFTER_WRITE:
         snprintf(buffer, size,
-                 "hazard (write-after-write): %s and %s both write %s%s, and nothing says which "
-                 "comes last; %s should wait for %s: %s", op, other, where, f->detail, op, other,
+                 "hazard (write-after-write): %s and %s both write %s, and nothing says which "
+                 "comes last; %s should wait for %s: %s", op, other, where, op, other,
                  cure_reason(plan, f));
         break;
     case FINDING_UNWRITTEN:

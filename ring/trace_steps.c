@@ -329,9 +329,10 @@ static void print_legend(const struct text *t)
     if (t->scene->fault[0] || t->scene->origin[0])
         fprintf(t->file, "  (~: not in all of its elements)\n");
     if (proof_hazards(t->scene->proof) > 0)
-        fprintf(t->file, "  THE PLAN HAS HAZARDS: the values are those of a run that stops at every "
-                         "step, which hides\n  some of them; the result at the end is that of a "
-                         "run that does not stop\n");
+        fprintf(t->file,
+                "  THE PLAN HAS HAZARDS: the values are those of a run that stops at every step, "
+                "which hides\n  some of them; the result at the end is that of a run that does not "
+                "stop\n");
 }
 
 /* Does every rank r hold segment (r+1) mod N complete, but for a division still to come? */

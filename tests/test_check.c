@@ -501,6 +501,87 @@ START_TEST(findings_beyond_the_limit_are_counted)
 }
 END_TEST
 
+/* Each iteration's result must have been there, with one d for all ranks, before the next one's
+ * data takes its place, whoever brings that. */
+START_TEST(every_iteration_is_judged)
+{
+    static const char *const refuted[] = {
+        /* rank 1 never got iteration 0's data */
+        "goal broadcast 0\na: compute 0.data iteration 1\nb: copy 0.data -> 1.data after a ready\n",
+        /* iteration 0 was never reduced; the fresh data comes by way of the inboxes */
+        "a0: compute 0.inbox iteration 1\na1: compute 1.inbox iteration 1\n"
+        "b0: copy 0.inbox -> 0.data after a0 ready\nb1: copy 1.inbox -> 1.data after a1 ready\n"
+        "c0: copy 0.data -> 1.inbox after b1 drained\n"
+        "d1: reduce 1.inbox -> 1.data after c0 arrived\n"
+        "e1: copy 1.data -> 0.data after d1 ready\n",
+        /* both ranks hold the sum of segment 0, none that of segment 1 */
+        "goal reduce-scatter\na: copy 0.data[0:2] -> 1.inbox[0:2]\n"
+        "b: copy 1.data[0:2] -> 0.inbox[0:2]\n"
+        "c: reduce 0.inbox[0:2] -> 0.data[0:2] after b arrived after a drained\n"
+        "p0: compute 0.data iteration 1 after c ready\n"
+        "d: reduce 1.inbox[0:2] -> 1.data[0:2] after a arrived after b drained\n"
+        "p1: compute 1.data iteration 1 after d ready\n"
+        "a1: copy 0.data[2:4] -> 1.inbox[2:4] after p0 ready\n"
+        "b1: copy 1.data[0:2] -> 0.inbox[2:4] after p1 ready\n"
+        "c1: reduce 0.inbox[2:4] -> 0.data[0:2] after b1 arrived after p0 ready\n"
+        "d1: reduce 1.inbox[2:4] -> 1.data[2:4] after a1 arrived after p1 ready\n"};
+    for (int i = 0; i < 3; i++) {
+        char text[1000];
+        snprintf(text, sizeof text, "plan 1\nranks 2\ncount 4\ninbox 4\niterations 2\n%s",
+                 refuted[i]);
+        struct plan plan = read_plan(text);
+        struct proof proof = prove(&plan);
+        ck_assert_int_eq(proof_hazards(&proof), 0);
+        ck_assert_msg(proof.counts[FINDING_SUM] > 0, "case %d", i);
+        proof_free(&proof);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* d is what most elements say, not what the first one says. */
+START_TEST(a_needless_copy_does_not_change_d)
+{
+    struct plan plan = read_plan("plan 1\nranks 2\ncount 4\ngoal reduce-scatter\ninbox 2\n"
+                                 "a: copy 0.data[0:2] -> 1.inbox\nb: copy 1.data[2:4] -> 0.inbox\n"
+                                 "c: reduce 0.inbox -> 0.data[2:4] after b arrived\n"
+                                 "d: reduce 1.inbox -> 1.data[0:2] after a arrived\n"
+                                 "e: copy 0.data[2:4] -> 1.data[2:4] after c ready\n"
+                                 "f: copy 1.data[0:1] -> 0.data[0:1] after d ready\n");
+    assert_proven(&plan);
+    plan_free(&plan);
+}
+END_TEST
+
+/* As many findings as waits are wanted: a ring without any needs those it had. */
+START_TEST(a_ring_without_waits_wants_its_own)
+{
+    for (int n = 2; n <= 6; n++) {
+        struct plan plan =
+            make_plan((struct ring_shape){.n_ranks = n, .count = 4 * n, .slots = 1});
+        for (int64_t id = 0; id < plan.n_ops; id++)
+            plan.ops[id].n_waits = 0;
+        struct proof proof = prove(&plan);
+        ck_assert_int_eq(proof_hazards(&proof), plan.n_waits);
+        proof_free(&proof);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Both copies read all of it, in stretches that an earlier copy cut. */
+START_TEST(two_findings_name_all_elements)
+{
+    struct plan plan = read_plan("plan 1\nranks 3\ncount 4\niterations 2\n"
+                                 "s: copy 0.data[0:2] -> 1.data[0:2]\nr1: copy 0.data -> 1.data\n"
+                                 "r2: copy 0.data -> 2.data lane 2.send\n"
+                                 "w: compute 0.data iteration 1\n");
+    assert_says(&plan, FINDING_WRITE_AFTER_READ, "w overwrites 0.data[0:4], which r1 may still be");
+    assert_says(&plan, FINDING_WRITE_AFTER_READ, "w overwrites 0.data[0:4], which r2 may still be");
+    plan_free(&plan);
+}
+END_TEST
+
 Suite *check_suite(void)
 {
     Suite *suite = suite_create("check");
@@ -532,6 +613,10 @@ Suite *check_suite(void)
     tcase_add_test(tests, each_goal_wants_its_own_and_no_less);
     tcase_add_test(tests, halves_of_the_ring);
     tcase_add_test(tests, more_than_may_be_proven_is_refused_at_once);
+    tcase_add_test(tests, every_iteration_is_judged);
+    tcase_add_test(tests, a_needless_copy_does_not_change_d);
+    tcase_add_test(tests, a_ring_without_waits_wants_its_own);
+    tcase_add_test(tests, two_findings_name_all_elements);
     suite_add_tcase(suite, tests);
     return suite;
 }
