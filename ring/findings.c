@@ -1,6 +1,6 @@
 /* findings.c - the proof's findings as sentences that a student understands: who, where, what is
  * wrong, and what would be right. */
-#include "ring/findings.h"
+#include "ring/check_parts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
