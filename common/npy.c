@@ -419,7 +419,7 @@ enum status npy_open(struct npy *npy, const char *path, struct error *err)
     enum status status;
     struct stat info;
     int file = -1;
-    int64_t length;
+    int64_t length = 0;
     void *text = NULL;
     memset(npy, 0, sizeof *npy);
     TRY(npy_copy_text(&npy->path, path, err));

@@ -224,7 +224,8 @@ static enum status print_figures(const struct text *t)
     if (s->plan->goal == GOAL_ALLREDUCE) {
         fprintf(t->file, "; 2(N-1)/N x S = %.6g x %s", (double)ring_steps(n) / n,
                 format_bytes(size, b));
-        fprintf(t->file, s->plan->iterations > 1 ? ", %d times" : "", s->plan->iterations);
+        if (s->plan->iterations > 1)
+            fprintf(t->file, ", %d times", s->plan->iterations);
     }
     fputc('\n', t->file);
     if (traffic.busiest_from != NONE) {
