@@ -24,7 +24,8 @@
 #include "common/status.h"
 
 /* How the host backend turns work into nanoseconds: a copy takes latency + bytes / rate, and so
- * does a kernel, for the bytes it reads and writes. GBps = 1e9 bytes per second. */
+ * does a kernel, for the bytes it reads and writes (one that reads another rank's memory goes at
+ * the link's rate). GBps = 1e9 bytes per second. */
 struct device_model {
     char name[32];             /* of the link, as printed */
     int64_t link_latency_ns;
@@ -33,7 +34,7 @@ struct device_model {
     double memory_GBps;
 };
 
-/* A copy path from one rank's memory to another's. */
+/* A path from one rank to another's memory: for copies, and for kernels that read there. */
 struct device_link {
     int from, to; /* ranks */
 };
@@ -42,7 +43,8 @@ struct device_setup {
     int n_ranks;
     const int *device_of;            /* [n_ranks]: device of each rank; several may share one */
     int n_links;
-    const struct device_link *links; /* every (from, to) that copies will use, from != to */
+    const struct device_link *links; /* every (from, to) that copies will use, and (its rank, the
+                                        other) where a kernel reads another's memory; from != to */
     enum dtype dtype;
     int timed;                       /* events carry times (always so on the host backend) */
     int timeout_s;                   /* cuda: sync gives up after so many seconds */
@@ -97,7 +99,8 @@ struct device_verbs {
     /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i). */
     enum status (*compute)(struct device *d, int stream, struct pattern pattern, int iteration,
                            struct span to, struct error *err);
-    /* Queue the scaling of avg over n ranks (arith_scale of arith.h), in place. */
+    /* Queue a division by n (arith_scale of arith.h; not 0 or -1), in place: of an avg over n
+     * ranks, or the optimizer's. */
     enum status (*scale)(struct device *d, int stream, int n, struct span at, struct error *err);
 
     /* Queue: for so long (0 .. DEVICE_MAX_DELAY_NS) the stream does nothing else. It is how a plan

@@ -202,8 +202,8 @@ enum status cuda_scale(struct device *d, int stream, int n, struct span at, stru
     TRY(check_stream(c, stream, "scale", err));
     TRY(cuda_check_span(c, at, "scale", err));
     TRY(check_own(stream, at, "scale", err));
-    if (n < 1)
-        return fail(err, STATUS_MACHINE, "scale: an average over %d ranks is none", n);
+    if (n == 0 || n == -1)
+        return fail(err, STATUS_MACHINE, "scale: nothing is divided by %d", n);
     TRY(begin(c, stream, "scale", &place, err));
     TRY(cuda_ok(kernels_scale(c->dtype, n, address(c, at), at.count, place.blocks, place.stream),
                 "scale", place.rank, err));

@@ -173,8 +173,8 @@ static enum status host_scale(struct device *d, int stream, int n, struct span a
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     begin_run(h);
-    if (n < 1)
-        return fail(err, STATUS_MACHINE, "host device: an average over %d ranks is none", n);
+    if (n == 0 || n == -1)
+        return fail(err, STATUS_MACHINE, "host device: nothing is divided by %d", n);
     TRY(check_span(h, at, err));
     TRY(check_kernel(h, stream, at.rank, err));
     TRY(enqueue(h, stream, (struct host_item){.kind = HOST_SCALE, .to = at, .u.n = n}, err));

@@ -31,23 +31,6 @@ static int64_t filter_waits(struct plan *plan,
     return dropped;
 }
 
-/* Gives an op one wait more: its list moves to the end of the plan's. */
-static enum status add_wait(struct plan *plan, int64_t id, struct wait wait, struct error *err)
-{
-    struct op *op = &plan->ops[id];
-    enum status status = make_room((void **)&plan->waits, plan->n_waits + op->n_waits + 1,
-                                   &plan->waits_capacity, sizeof wait, "the plan", err);
-    if (status != STATUS_OK)
-        return status;
-    memcpy(plan->waits + plan->n_waits, plan->waits + op->first_wait,
-           (size_t)op->n_waits * sizeof wait);
-    op->first_wait = plan->n_waits;
-    plan->n_waits += op->n_waits;
-    plan->waits[plan->n_waits++] = wait;
-    op->n_waits++;
-    return STATUS_OK;
-}
-
 static int not_of_add(const struct plan *plan, const struct op *op, struct wait wait)
 {
     (void)plan;
@@ -80,7 +63,7 @@ static enum status refill_rank_0(struct plan *plan, struct error *err)
     struct wait waits[2] = {{NONE, WAIT_ARRIVED}, {NONE, WAIT_DRAINED}}; /* as ring.h says */
     struct op op = {.kind = OP_COMPUTE, .lane = LANE_COMPUTE, .iteration = plan->iterations,
                     .bucket = NONE, .step = NONE, .segment = NONE, .piece = NONE,
-                    .dst = {0, MEMORY_DATA, 0, plan->count}};
+                    .layer = NONE, .dst = {0, MEMORY_DATA, 0, plan->count}};
     for (int64_t id = 0; id < plan->n_ops; id++) {
         const struct op *o = &plan->ops[id];
         if (o->kind == OP_COPY && o->dst.rank == 0 && o->dst.memory == MEMORY_DATA)
@@ -159,7 +142,7 @@ static enum status sync_steps(struct plan *plan, int64_t *n, struct error *err)
         }
         for (int i = 0; i < n_streams && last[stream] == NONE; i++)
             if (previous[i] != NONE && i != stream) {
-                TRY(add_wait(plan, id, (struct wait){previous[i], WAIT_SERIAL}, err));
+                TRY(plan_add_wait(plan, id, (struct wait){previous[i], WAIT_SERIAL}, err));
                 ++*n;
             }
         last[stream] = id;
@@ -169,8 +152,6 @@ out:
     free(previous);
     return status;
 }
-
-APPLY(step_sync) { return sync_steps(plan, n, err); }
 
 /* Everybody receives before it sends: the first copies wait for each other around the ring. */
 APPLY(all_receive_first)
@@ -182,7 +163,7 @@ APPLY(all_receive_first)
         if (plan->ops[id].kind == OP_COPY && plan->ops[id].step == 0)
             first[found++] = id;
     for (int i = 0; i < found && found == plan->n_ranks; i++) {
-        TRY(add_wait(plan, first[i],
+        TRY(plan_add_wait(plan, first[i],
                      (struct wait){first[(i + found - 1) % found], WAIT_ARRIVED}, err));
         ++*n;
     }
@@ -402,7 +383,7 @@ static enum status article_op(struct plan *plan, int rank, int step, int segment
     enum status status = STATUS_OK;
     int to = (rank + 1) % plan->n_ranks;
     struct op copy = {.kind = OP_COPY, .lane = LANE_SEND, .rank = rank, .bucket = NONE,
-                      .step = step, .segment = segment, .piece = NONE};
+                      .step = step, .segment = segment, .piece = NONE, .layer = NONE};
     copy.src = (struct span){rank, MEMORY_DATA, 0, 0};
     plan_part(0, plan->count, plan->n_ranks, segment, &copy.src.first, &copy.src.count);
     copy.dst = copy.src;
@@ -510,7 +491,7 @@ const struct bug bugs[] = {
                 "other, in the article the host waits for them, and its round trips come on top",
      .cure = "wait for the one op whose work is needed",
      .shape = SHAPE(.n_ranks = 4, .count = 4 << 20, .pieces = 4, .slots = 2, .iterations = 1),
-     .init = "rank", .noticed_by = 0, .apply = step_sync, .needs = RANKS},
+     .init = "rank", .noticed_by = 0, .apply = sync_steps, .needs = RANKS},
     {.name = "first-element", .title = "the check looks at one element",
      .origin = ARTICLE_RING,
      .believed = "if the first element is right, so are the others",

@@ -10,8 +10,8 @@
 #include "ring/ring.h"
 
 /* What might notice a fault: tests as people write them, and the proof. In this order they are told
- * in tables. Except in the first, every element of every rank is compared, on data that differs by
- * rank and element. */
+ * in tables. Unless said otherwise, every element of every rank is compared with what it should be,
+ * on data that differs by rank and element. */
 enum test {
     TEST_FIRST,    /* only element 0 of each rank is compared */
     TEST_RANKS,    /* the ranks are compared with each other only */

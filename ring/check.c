@@ -164,7 +164,7 @@ static enum status check_write(struct check *c, int64_t id, struct error *err)
 {
     const struct op *op = &c->plan->ops[id];
     struct extents *memory = contents_memory(&c->contents, op->dst.rank, op->dst.memory);
-    int reads_too = op->kind == OP_REDUCE || op->kind == OP_SCALE;
+    int reads_too = op->kind == OP_REDUCE || op->kind == OP_SCALE || op->kind == OP_UPDATE;
     int64_t from, to;
     enum status status = STATUS_OK;
     TRY(extents_cut(memory, op->dst.first, op->dst.count, &from, &to, &c->order.work, err));
@@ -298,6 +298,9 @@ enum status check_plan(const struct plan *plan, struct proof *proof, struct erro
     check_spans(plan, proof);
     if (proof->counts[FINDING_SPAN] + proof->counts[FINDING_LANE] == 0)
         TRY(prove(&c, err));
+    for (int kind = FINDING_SCALE; kind <= FINDING_SUM && c.contents.nodes; kind++)
+        for (int64_t i = 0; i < proof->counts[kind] && i < PROOF_MAX_FINDINGS; i++)
+            finding_describe_sum(check_place(proof, (enum finding_kind)kind, i), &c.contents);
     if (proof_hazards(proof) > 0)
         proof->counts[REMARK_REDUNDANT] = 0; /* told of an order that is not there yet */
     close_ranks(proof);

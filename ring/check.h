@@ -46,6 +46,7 @@ struct finding {
     int n_ranks;    /* SUM: it is so on this many ranks, from where.rank on */
     int32_t node;   /* SUM, SCALE: what is there (contents.h) ... */
     int64_t shift;
+    int iteration;  /* SUM, SCALE: whose result it should be */
     int wanted;     /* ... and what should be (goal.h) */
     char detail[240]; /* the rest of the sentence, where it needs one */
 };
@@ -60,8 +61,8 @@ struct proof {
 };
 
 /* Judges the plan. STATUS_OK whatever the judgement is; STATUS_MACHINE: no memory, or more work
- * than order.h allows. The spans, lanes and waits of the plan must name existing ranks and ops, as
- * plan_read sees to. */
+ * than order.h allows; on failure *proof is empty. The spans, lanes and waits of the plan must name
+ * existing ranks and ops, as plan_read sees to. */
 enum status check_plan(const struct plan *plan, struct proof *proof, struct error *err);
 void proof_free(struct proof *proof);
 

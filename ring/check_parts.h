@@ -69,7 +69,8 @@ void check_sums_at_end(struct check *c);
 void check_spans(const struct plan *plan, struct proof *proof);
 enum status check_stuck(struct check *c, struct error *err);
 
-/* findings.c: puts into detail what a stretch holds instead of what is wanted there. */
-void finding_describe_sum(struct finding *f, const struct contents *contents, int iteration);
+/* findings.c: puts into detail what a stretch holds instead of what is wanted there; once the
+ * finding does not grow any more. */
+void finding_describe_sum(struct finding *f, const struct contents *contents);
 
 #endif

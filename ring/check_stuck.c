@@ -62,6 +62,16 @@ static void check_later(struct check *c)
         }
 }
 
+static int64_t earliest_of_circle(const struct order *order, int64_t id)
+{
+    int64_t first = id;
+    int wait;
+    for (int64_t at = order_stuck(order, id, &wait); at != id;
+         at = order_stuck(order, at, &wait))
+        first = at < first ? at : first;
+    return first;
+}
+
 /* "a waits for c, c waits for b, b follows a on lane 0.send": once around, from the op that is
  * listed first. Circles of one wait that check_later has told are left out. */
 static void report_circle(struct check *c, int64_t first)
@@ -69,12 +79,9 @@ static void report_circle(struct check *c, int64_t first)
     struct finding f = {.kind = FINDING_CIRCLE, .other = NONE};
     char text[sizeof f.detail] = "", name[OP_NAME_SIZE], other[OP_NAME_SIZE];
     size_t used = 0;
-    int64_t id = first;
+    int64_t id;
     int wait;
-    do
-        id = order_stuck(&c->order, id, &wait);
-    while (id > first || (id < first && (first = id, 1)));
-    f.op = id = first;
+    f.op = first = id = earliest_of_circle(&c->order, first);
     do {
         int64_t next = order_stuck(&c->order, id, &wait);
         const struct op *op = &c->plan->ops[id];
@@ -100,8 +107,8 @@ static void report_circle(struct check *c, int64_t first)
         memcpy(kept->detail, text, sizeof text);
 }
 
-/* Followed back from each op that never runs, order_stuck() leads into a circle: each is told
- * once. */
+/* Followed back from each op that never runs, order_stuck() leads into one circle, which is told
+ * once. Circles that share an op with it may show only when it is cured. */
 static enum status check_circles(struct check *c, struct error *err)
 {
     enum status status = STATUS_OK;

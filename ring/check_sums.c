@@ -11,9 +11,8 @@ static void report_sum(struct check *c, struct finding f, const struct extent *e
     f.n_ranks = 1;
     f.node = extent->node;
     f.shift = extent->shift;
-    struct finding *kept = check_report(c->proof, f);
-    if (kept)
-        finding_describe_sum(kept, &c->contents, iteration);
+    f.iteration = iteration;
+    check_report(c->proof, f);
 }
 
 /* What a stretch of data must hold before the next iteration takes its place, or at the end. */
@@ -36,7 +35,7 @@ static void check_stretch(struct check *c, const struct extent *extent, struct s
     }
 }
 
-#define MOST_ENDINGS 4000000 /* remembered, of goals by segment */
+#define MOST_ENDINGS 1000000 /* remembered, of goals by segment */
 
 /* Elements of `where` get data of iteration `newer`: what they held was the end of the one before.
  */
@@ -60,6 +59,7 @@ static enum status check_endings(struct check *c, struct span where, int64_t id,
                      "overwritten by the next iteration's", MOST_ENDINGS));
         TRY(make_room((void **)&c->endings, c->n_endings + 1, &c->endings_capacity,
                       sizeof *c->endings, "the proof", err));
+        c->order.work += 64 * (int64_t)c->plan->n_ranks; /* the vote costs so much later on */
         c->endings[c->n_endings++] =
             (struct ending){*extent, check_span(memory, i, where), id, newer - 1};
     }
@@ -153,17 +153,19 @@ out:
     return status;
 }
 
-/* Integers are divided after the sum: a part of a sum divided loses its remainder. */
+/* Integers are divided after the sum: a part of a sum divided loses its remainder. And an optimizer
+ * wants the whole sum. */
 static void check_scale(struct check *c, int64_t id)
 {
     const struct op *op = &c->plan->ops[id];
-    if (op->kind != OP_SCALE || dtype_is_float(c->plan->dtype))
+    int scales = op->kind == OP_UPDATE && contents_scaled(c->plan);
+    if (op->kind != OP_UPDATE && (op->kind != OP_SCALE || dtype_is_float(c->plan->dtype)))
         return;
     struct extents *memory = contents_memory(&c->contents, op->dst.rank, op->dst.memory);
     for (int64_t i = extents_find(memory, op->dst.first);
          i < memory->n && memory->items[i].first < op->dst.first + op->dst.count; i++)
         if (!contents_is_sum(&c->contents, &memory->items[i],
-                             contents_newest(&c->contents, memory->items[i].node), 0))
+                             contents_newest(&c->contents, memory->items[i].node), scales, 0))
             report_sum(c, (struct finding){.kind = FINDING_SCALE, .op = id,
                                            .where = check_span(memory, i, op->dst),
                                            .wanted = WANT_SUM},
@@ -177,7 +179,7 @@ enum status check_sums_of(struct check *c, int64_t id, struct error *err)
     const struct op *op = &c->plan->ops[id];
     if (op->src.count > 0)
         TRY(check_written(c, id, op->src, err));
-    if (op->kind == OP_REDUCE || op->kind == OP_SCALE)
+    if (op->kind == OP_REDUCE || op->kind == OP_SCALE || op->kind == OP_UPDATE)
         TRY(check_written(c, id, op->dst, err));
     check_scale(c, id);
     TRY(check_overwritten(c, id, err));

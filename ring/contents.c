@@ -17,6 +17,8 @@ static int compare_group(const struct term *a, const struct term *b)
         return a->iteration < b->iteration ? -1 : 1;
     if (a->apart != b->apart)
         return a->apart < b->apart ? -1 : 1;
+    if (a->updates != b->updates)
+        return a->updates < b->updates ? -1 : 1;
     return (a->scales > b->scales) - (a->scales < b->scales);
 }
 
@@ -131,7 +133,10 @@ static enum status add_terms(struct contents *c, struct node *n, struct error *e
                     r ? c->terms + r->first_term : NULL, r ? r->n_terms : 0, n->apart);
     n->n_terms = (int32_t)(c->n_terms - n->first_term);
     for (int64_t i = n->first_term; n->kind == NODE_SCALE && i < c->n_terms; i++)
-        c->terms[i].scales++;
+        if (n->right == NODE_OF_UPDATE)
+            c->terms[i].updates++;
+        else
+            c->terms[i].scales++;
     return STATUS_OK;
 }
 
@@ -212,9 +217,11 @@ static enum status result(struct contents *c, const struct op *op, struct extent
         out->shift = 0;
         return leaf(c, op->dst.rank, op->iteration, &out->node, err);
     case OP_SCALE:
+    case OP_UPDATE:
         return old.node == NONE
                    ? STATUS_OK
-                   : intern(c, (struct node){.kind = NODE_SCALE, .left = old.node, .right = NONE},
+                   : intern(c, (struct node){.kind = NODE_SCALE, .left = old.node,
+                                          .right = op->kind == OP_UPDATE ? NODE_OF_UPDATE : NONE},
                             &out->node, err);
     default:
         out->node = NONE;
@@ -264,13 +271,13 @@ out:
 /* ---- questions ---- */
 
 int contents_is_sum(const struct contents *c, const struct extent *extent, int iteration,
-                    int scales)
+                    int scales, int updates)
 {
     if (extent->node == NONE || extent->shift != 0 || c->nodes[extent->node].n_terms != 1)
         return 0;
     const struct term *t = &c->terms[c->nodes[extent->node].first_term];
     return t->rank == 0 && t->n_ranks == c->plan->n_ranks && t->times == 1 && t->apart == 0 &&
-           t->scales == scales && t->iteration == iteration;
+           t->scales == scales && t->updates == updates && t->iteration == iteration;
 }
 
 int contents_newest(const struct contents *c, int32_t node)
@@ -296,9 +303,7 @@ int contents_is_rank(const struct contents *c, const struct extent *extent, int 
 
 int contents_complete(const struct contents *c, const struct extent *extent, int iteration)
 {
-    /* one rank alone is its own average: there is nothing to scale */
-    int scales = c->plan->redop == REDOP_AVG && c->plan->n_ranks > 1;
-    return contents_is_sum(c, extent, iteration, scales);
+    return contents_is_sum(c, extent, iteration, contents_scaled(c->plan), c->plan->updates);
 }
 
 const char *contents_ranks(const struct contents *c, int32_t node, char *buffer, size_t size)

@@ -18,6 +18,7 @@
 #include "ring/plan.h"
 
 enum node_kind { NODE_LEAF, NODE_SUM, NODE_SCALE };
+#define NODE_OF_UPDATE 0 /* `right` of a scaled node: it was the optimizer's division */
 
 struct node {
     enum node_kind kind;
@@ -33,6 +34,7 @@ struct node {
 struct term {
     int32_t rank, n_ranks, times;
     int32_t scales;    /* how often each was scaled */
+    int32_t updates;   /* how often an optimizer made a step of it */
     int32_t iteration; /* of the data */
     int64_t apart;     /* elements come from so much further on than the stretch's shift says */
 };
@@ -56,7 +58,8 @@ enum status contents_init(struct contents *contents, const struct plan *plan, st
 void contents_free(struct contents *contents); /* also of a zeroed one */
 
 /* Carries out one op. Its spans lie inside their memories and do not overlap each other.
- * STATUS_MACHINE: no memory, or a plan that makes too many different sums or stretches. */
+ * STATUS_MACHINE: no memory, or a plan that makes too many different sums or stretches; the
+ * contents are half done then, and to be freed. */
 enum status contents_apply(struct contents *contents, const struct op *op, struct error *err);
 
 static inline struct extents *contents_memory(const struct contents *contents, int rank,
@@ -67,10 +70,17 @@ static inline struct extents *contents_memory(const struct contents *contents, i
 
 /* Does this stretch hold each rank of `iteration` exactly once, from the right elements, scaled as
  * often as the plan's redop wants: once for avg, else never? contents_is_sum asks the same, but
- * scaled exactly `scales` times. */
+ * scaled and updated exactly so many times. */
 int contents_complete(const struct contents *contents, const struct extent *extent, int iteration);
 int contents_is_sum(const struct contents *contents, const struct extent *extent, int iteration,
-                    int scales);
+                    int scales, int updates);
+
+/* How often each contribution is to be scaled: once for avg; but one rank alone is its own average,
+ * and there is nothing to scale. */
+static inline int contents_scaled(const struct plan *plan)
+{
+    return plan->redop == REDOP_AVG && plan->n_ranks > 1;
+}
 
 /* The latest iteration of which a node holds anything; NONE for node NONE. */
 int contents_newest(const struct contents *contents, int32_t node);

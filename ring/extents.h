@@ -1,8 +1,9 @@
 /* extents.h - a memory cut into stretches of elements that share one fate.
  *
- * For every element something is kept: who wrote it last, or what it holds. Elements
- * are touched in long runs, so it is kept once per stretch. A stretch is cut where a span begins or
- * ends inside it, and never glued again: in a ring the cuts are the pieces of the segments.
+ * For every element something is kept: who wrote it last and who read it since, and what it holds.
+ * Elements are touched in long runs, so it is kept once per stretch. A stretch is cut where a span
+ * begins or ends inside it, and never glued again: in a ring the cuts are the pieces of the
+ * segments.
  */
 #ifndef RING_EXTENTS_H
 #define RING_EXTENTS_H

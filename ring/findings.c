@@ -72,15 +72,15 @@ static void describe_cover(const struct contents *c, const struct node *node, ch
     }
 }
 
-/* What else may be wrong with contributions: the first of each sort is told. Scalings are told of
- * all where they are alike. */
+/* What else may be wrong with contributions: the first of each sort is told. A wrong number of
+ * scalings is told without a rank where it is the same for all. */
 static void describe_terms(const struct finding *f, const struct contents *c,
-                           const struct node *node, int iteration, char *text, size_t size)
+                           const struct node *node, char *text, size_t size)
 {
     const struct term *terms = &c->terms[node->first_term];
-    int wanted = c->plan->redop == REDOP_AVG && c->plan->n_ranks > 1 && f->kind == FINDING_SUM &&
-                 f->wanted == WANT_SUM;
-    int told[3] = {0}, alike = 1;
+    int wanted = contents_scaled(c->plan) && f->kind == FINDING_SUM && f->wanted == WANT_SUM;
+    int updates = f->kind == FINDING_SUM && f->wanted == WANT_SUM ? c->plan->updates : 0;
+    int told[4] = {0}, alike = 1;
     for (int i = 1; i < node->n_terms; i++)
         alike = alike && terms[i].scales == terms[0].scales;
     for (int i = 0; i < node->n_terms; i++) {
@@ -93,16 +93,19 @@ static void describe_terms(const struct finding *f, const struct contents *c,
         if (off != 0 && !told[0]++)
             add_words(text, size, "%srank %d's are its elements [%" PRId64 ":%" PRId64 "]", comma,
                       t->rank, f->where.first + off, f->where.first + off + f->where.count);
-        else if (t->iteration != iteration && !told[1]++)
+        else if (t->iteration != f->iteration && !told[1]++)
             add_words(text, size, "%srank %d's is of iteration %d, not %d", comma, t->rank,
-                      t->iteration, iteration);
+                      t->iteration, f->iteration);
+        else if (t->updates != updates && !told[3]++)
+            add_words(text, size, "%san optimizer made a step of it %d time%s, not %d", comma,
+                      t->updates, t->updates == 1 ? "" : "s", updates);
         else if (t->scales != wanted && !told[2]++)
             add_words(text, size, "%s%s was scaled %d time%s, not %d", comma, whose, t->scales,
                       t->scales == 1 ? "" : "s", wanted);
     }
 }
 
-void finding_describe_sum(struct finding *f, const struct contents *c, int iteration)
+void finding_describe_sum(struct finding *f, const struct contents *c)
 {
     const struct node *node = f->node == NONE ? NULL : &c->nodes[f->node];
     char ranks[64], why[160] = "";
@@ -112,7 +115,7 @@ void finding_describe_sum(struct finding *f, const struct contents *c, int itera
     }
     if (f->wanted == WANT_SUM)
         describe_cover(c, node, why, sizeof why);
-    describe_terms(f, c, node, iteration, why, sizeof why);
+    describe_terms(f, c, node, why, sizeof why);
     contents_ranks(c, f->node, ranks, sizeof ranks);
     snprintf(f->detail, sizeof f->detail,
              f->wanted == WANT_SUM       ? "%s%s%s"
@@ -237,9 +240,14 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
                  plan->ops[f->op].rank, where, plan->ops[f->op].rank);
         break;
     case FINDING_SCALE:
-        snprintf(buffer, size, "scaled too early: %s divides %s, which holds %s; integers are "
-                 "divided once the sum of all %d ranks is there", op, where, f->detail,
-                 plan->n_ranks);
+        if (plan->ops[f->op].kind == OP_UPDATE)
+            snprintf(buffer, size, "updated too early: %s makes a step of %s, which holds %s; an "
+                     "optimizer wants the sum of all %d ranks", op, where, f->detail,
+                     plan->n_ranks);
+        else
+            snprintf(buffer, size, "scaled too early: %s divides %s, which holds %s; integers are "
+                     "divided once the sum of all %d ranks is there", op, where, f->detail,
+                     plan->n_ranks);
         break;
     case FINDING_SUM: sum_text(plan, f, op, where, buffer, size); break;
     case REMARK_REDUNDANT: redundant_text(plan, f, op, other, buffer, size); break;
@@ -280,7 +288,7 @@ const char *proof_line(const struct plan *plan, const struct proof *proof, char 
     add_count(buffer, size, n[FINDING_UNWRITTEN], "read of nothing", "reads of nothing", &first);
     add_count(buffer, size, n[FINDING_PEER], "read of a peer's memory",
               "reads of a peer's memory", &first);
-    add_count(buffer, size, n[FINDING_SCALE], "early division", "early divisions", &first);
+    add_count(buffer, size, n[FINDING_SCALE], "early use", "early uses", &first);
     add_count(buffer, size, n[FINDING_SUM], goal_copies(plan->goal) ? "wrong stretch" : "wrong sum",
               goal_copies(plan->goal) ? "wrong stretches" : "wrong sums", &first);
     if (n[REMARK_REDUNDANT])

@@ -232,11 +232,8 @@ static void leave(struct order *o)
 static void keep_latest(struct order *o)
 {
     const struct wait *waits = waits_of(o, o->id);
-    o->n_kept = 0;
     for (int i = 0; i < o->plan->ops[o->id].n_waits; i++) {
         int32_t *kept = &o->kept_of[lane_of(o, waits[i].op)];
-        if (*kept == NONE)
-            o->n_kept++;
         if (*kept == NONE || o->in_lane[waits[i].op] > o->in_lane[waits[*kept].op])
             *kept = i;
     }

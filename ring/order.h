@@ -47,7 +47,7 @@ struct order {
     int64_t *first_assumed;                        /* ... [n_ops], or NONE; NULL: nothing yet */
 };
 
-/* Every op's wait must name an op of the plan. STATUS_MACHINE: no memory. */
+/* Every op's wait must name an op of the plan. STATUS_MACHINE: no memory; close it then, too. */
 enum status order_open(struct order *order, const struct plan *plan, struct error *err);
 void order_close(struct order *order); /* also of a zeroed one */
 

@@ -57,6 +57,26 @@ out:
     return status;
 }
 
+enum status plan_add_wait(struct plan *plan, int64_t id, struct wait wait, struct error *err)
+{
+    struct op *op = &plan->ops[id];
+    enum status status = make_room((void **)&plan->waits, plan->n_waits + op->n_waits + 1,
+                                   &plan->waits_capacity, sizeof wait, "the plan", err);
+    if (status != STATUS_OK)
+        return status;
+    /* its list moves to the end, unless it stands there already; the gap that it leaves goes with
+     * the next plan_drop_implied */
+    if (op->first_wait + op->n_waits != plan->n_waits) {
+        for (int i = 0; i < op->n_waits; i++)
+            plan->waits[plan->n_waits + i] = plan->waits[op->first_wait + i];
+        op->first_wait = plan->n_waits;
+        plan->n_waits += op->n_waits;
+    }
+    plan->waits[plan->n_waits++] = wait;
+    op->n_waits++;
+    return STATUS_OK;
+}
+
 enum status plan_drop_implied(struct plan *plan, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -112,7 +132,7 @@ int plan_segment(const struct plan *plan, int64_t element)
                                      : longer + (element - in_longer) / size);
 }
 
-static const char *const kind_names[] = {"copy", "reduce", "compute", "scale"};
+static const char *const kind_names[] = {"copy", "reduce", "compute", "scale", "update"};
 static const char *const lane_names[] = {"compute", "send", "reduce"};
 static const char *const memory_names[] = {"data", "inbox"};
 static const char *const reason_names[] = {"ready", "arrived", "drained", "serial"};
@@ -124,7 +144,9 @@ const char *wait_reason_name(enum wait_reason why) { return reason_names[why]; }
 
 enum lane op_usual_lane(enum op_kind kind)
 {
-    return kind == OP_COPY ? LANE_SEND : kind == OP_COMPUTE ? LANE_COMPUTE : LANE_REDUCE;
+    return kind == OP_COPY                             ? LANE_SEND
+           : kind == OP_COMPUTE || kind == OP_UPDATE ? LANE_COMPUTE
+                                                       : LANE_REDUCE;
 }
 
 static const struct {
@@ -133,7 +155,7 @@ static const struct {
 } labels[N_OP_LABELS] = {
     {"iteration", offsetof(struct op, iteration)}, {"bucket", offsetof(struct op, bucket)},
     {"step", offsetof(struct op, step)},           {"segment", offsetof(struct op, segment)},
-    {"piece", offsetof(struct op, piece)},
+    {"piece", offsetof(struct op, piece)},         {"layer", offsetof(struct op, layer)},
 };
 
 const char *op_label_name(int i) { return labels[i].name; }
@@ -149,6 +171,8 @@ const char *op_name(const struct plan *plan, int64_t id, char buffer[OP_NAME_SIZ
         end += snprintf(end, (size_t)(limit - end), "i%d.", op->iteration);
     if (op->bucket != NONE)
         end += snprintf(end, (size_t)(limit - end), "b%d.", op->bucket);
+    if (op->layer != NONE)
+        end += snprintf(end, (size_t)(limit - end), "l%d.", op->layer);
     if (op->step != NONE)
         end += snprintf(end, (size_t)(limit - end), "s%d.", op->step);
     end += snprintf(end, (size_t)(limit - end), "%s.r%d", kind_names[op->kind], op->rank);

@@ -34,6 +34,7 @@ enum op_kind {
     OP_REDUCE,  /* dst = dst (redop) src; on the receiver's reduce lane, in local memory only */
     OP_COMPUTE, /* dst = fresh data of this rank for `iteration`; on the compute lane */
     OP_SCALE,   /* dst = dst / n_ranks, for avg; on the reduce lane */
+    OP_UPDATE,  /* dst = dst / PLAN_UPDATE_DIVISOR: the optimizer, on the compute lane */
     N_OP_KINDS
 };
 
@@ -45,6 +46,10 @@ enum wait_reason {
     N_WAIT_REASONS
 };
 
+/* What an optimizer makes of a gradient, in its place: a step of plain gradient descent with a
+ * learning rate of 2^-10, exact in floats. */
+#define PLAN_UPDATE_DIVISOR (-1024)
+
 struct wait {
     int64_t op; /* index in the plan */
     enum wait_reason reason;
@@ -54,10 +59,11 @@ struct op {
     enum op_kind kind;
     enum lane lane; /* with rank: whose lane it is queued on */
     int rank;
-    int iteration, bucket, step, segment,
-        piece; /* labels for people; NONE where meaningless. A
-                  bucket is one of several all-reduces of a plan */
+    /* Labels for people; NONE where meaningless. A bucket is one of several all-reduces of a plan,
+     * a layer is what a compute makes the gradients of. */
+    int iteration, bucket, step, segment, piece, layer;
     int n_waits;
+    int64_t cost_ns;    /* compute: so long it takes before it writes; else 0 */
     int64_t first_wait; /* in plan.waits */
     struct span src;    /* copy, reduce; elsewhere count = 0 */
     struct span dst;
@@ -82,6 +88,7 @@ struct plan {
     int iterations; /* all-reduces of fresh data, one after the other */
     int pieces;     /* per segment */
     int slots;      /* per inbox */
+    int updates;    /* how often an optimizer has changed each element at the end: 0 or 1 */
     int64_t inbox_count; /* elements of each rank's inbox */
 
     struct op *ops; /* owned, like waits */
@@ -103,6 +110,9 @@ void plan_free(struct plan *plan); /* also of a zeroed one */
  * the op's index, where id is not NULL. */
 enum status plan_append(struct plan *plan, struct op op, const struct wait *waits, int n_waits,
                         int64_t *id, struct error *err);
+
+/* Gives an op one wait more. The op it names may come later in the plan. */
+enum status plan_add_wait(struct plan *plan, int64_t id, struct wait wait, struct error *err);
 
 /* Drops every wait that lane order and the other waits already imply. What stays is the least set
  * with the same order (the transitive reduction: Aho, Garey, Ullman, SIAM J. Comput. 1, 1972).
@@ -130,8 +140,8 @@ const char *wait_reason_name(enum wait_reason why); /* "arrived" */
  * rank for a copy, of its destination's for the others. */
 enum lane op_usual_lane(enum op_kind kind);
 
-/* The labels of an op, by number: iteration, bucket, step, segment, piece. */
-#define N_OP_LABELS 5
+/* The labels of an op, by number: iteration, bucket, step, segment, piece, layer. */
+#define N_OP_LABELS 6
 const char *op_label_name(int i);
 int *op_label(struct op *op, int i);
 

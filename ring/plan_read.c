@@ -35,7 +35,8 @@ struct reader {
 static enum status complain(const struct reader *r, struct word w, const char *wanted)
 {
     int n = w.length < 40 ? w.length : 40, line = 1;
-    char found[60] = "the end of the line";
+    char found[60] = "";
+    snprintf(found, sizeof found, "the end of the %s", w.text == r->end ? "text" : "line");
     const char *begin = r->text, *newline;
     while ((newline = memchr(begin, '\n', (size_t)(w.text - begin))) != NULL) {
         begin = newline + 1;
@@ -245,6 +246,8 @@ out:
     return status;
 }
 
+#define MOST_COST_NS 1000000000 /* as long as devices delay */
+
 static enum status read_clauses(struct reader *r, struct op *op)
 {
     enum status status = STATUS_OK;
@@ -262,14 +265,17 @@ static enum status read_clauses(struct reader *r, struct op *op)
             TRY(read_int(r, 0, INT32_MAX - 1, op_label(op, i)));
         } else if (is(clause, "lane")) {
             TRY(read_lane(r, op));
+        } else if (is(clause, "takes")) {
+            TRY(read_number(r, 0, MOST_COST_NS, &op->cost_ns));
         } else if (is(clause, "after")) {
             TRY(read_wait(r));
             op->n_waits++;
         } else {
             return complain(r, clause,
-                            is(clause, "->") ? "no ->: scale and compute have a destination alone"
-                                             : "iteration, bucket, step, segment, piece, lane or "
-                                               "after");
+                            is(clause, "->") ? "no ->: compute, scale and update have a "
+                                               "destination alone"
+                                             : "iteration, bucket, step, segment, piece, layer, "
+                                               "lane, takes or after");
         }
     }
 out:
@@ -309,16 +315,17 @@ static enum status read_op(struct reader *r, struct word name)
 {
     enum status status = STATUS_OK;
     struct plan *plan = r->plan;
-    struct op op = {.bucket = NONE, .step = NONE, .segment = NONE, .piece = NONE,
+    struct op op = {.bucket = NONE, .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE,
                     .first_wait = plan->n_waits};
     next_word(r);
     const char *from = r->word.text, *end = from + r->word.length;
     int kind = scan_name(&from, end, kind_word, N_OP_KINDS);
     if (!is_name(name))
         return complain(r, name, "a name of at most 60 printable ASCII characters, not copy, "
-                                 "reduce, compute, scale or after");
+                                 "reduce, compute, scale, update or after");
     if (kind == NONE || from != end)
-        return complain(r, r->word, "an op: copy, reduce (which adds), compute or scale");
+        return complain(r, r->word, "an op: copy, reduce (which adds), compute, scale or "
+                                    "update");
     op.kind = (enum op_kind)kind;
     next_word(r);
     if (op.kind == OP_COPY || op.kind == OP_REDUCE) {
@@ -345,10 +352,11 @@ out:
 }
 
 static const char *const settings[] = {"count", "goal", "dtype", "redop", "inbox", "iterations",
-                                       "pieces", "slots"};
+                                       "pieces", "slots", "updates"};
 #define N_SETTINGS (int)(sizeof settings / sizeof *settings)
 enum {
-    SET_COUNT, SET_GOAL, SET_DTYPE, SET_REDOP, SET_INBOX, SET_ITERATIONS, SET_PIECES, SET_SLOTS
+    SET_COUNT, SET_GOAL, SET_DTYPE, SET_REDOP, SET_INBOX, SET_ITERATIONS, SET_PIECES, SET_SLOTS,
+    SET_UPDATES
 };
 
 static const char *goal_word(int i) { return goal_name((enum goal)i); }
@@ -398,7 +406,7 @@ static enum status read_setting(struct reader *r, struct word key)
         setting++;
     if (setting == N_SETTINGS)
         return complain(r, key, "NAME: (no blank before the colon) to begin an op, or count, goal, "
-                                "dtype, redop, inbox, iterations, pieces or slots");
+                                "dtype, redop, inbox, iterations, pieces, slots or updates");
     if (r->settings & 1u << setting)
         return complain(r, key, "each setting once");
     r->settings |= 1u << setting;
@@ -410,6 +418,7 @@ static enum status read_setting(struct reader *r, struct word key)
     case SET_ITERATIONS: return read_int(r, 1, 1000000, &plan->iterations);
     case SET_PIECES: return read_int(r, 1, 4096, &plan->pieces);
     case SET_SLOTS: return read_int(r, 1, 4096, &plan->slots);
+    case SET_UPDATES: return read_int(r, 0, 1, &plan->updates);
     default: return read_name(r, setting);
     }
 }

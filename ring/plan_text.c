@@ -22,6 +22,8 @@ static void write_op(const struct plan *plan, int64_t id, FILE *file)
     write_span(file, binary ? " -> " : " ", &op.dst);
     if (op.lane != op_usual_lane(op.kind) || op.rank != (op.kind == OP_COPY ? op.src : op.dst).rank)
         fprintf(file, " lane %d.%s", op.rank, lane_name(op.lane));
+    if (op.cost_ns > 0)
+        fprintf(file, " takes %" PRId64, op.cost_ns);
     for (int i = 0; i < N_OP_LABELS; i++)
         if (*op_label(&op, i) != NONE && (i > 0 || op.iteration > 0))
             fprintf(file, " %s %d", op_label_name(i), *op_label(&op, i));
@@ -42,6 +44,8 @@ void plan_write(const struct plan *plan, FILE *file)
     fprintf(file, "\ndtype %s\nredop %s\n", dtype_name(plan->dtype), redop_name(plan->redop));
     fprintf(file, "iterations %d\npieces %d\nslots %d\ninbox %" PRId64 "\n", plan->iterations,
             plan->pieces, plan->slots, plan->inbox_count);
+    if (plan->updates)
+        fprintf(file, "updates %d\n", plan->updates);
     for (int64_t id = 0; id < plan->n_ops; id++)
         write_op(plan, id, file);
 }

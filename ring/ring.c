@@ -108,7 +108,8 @@ static struct op labelled(const struct ring_part *part, enum op_kind kind, int r
                           enum lane lane, int step, int segment, int piece)
 {
     return (struct op){.kind = kind, .lane = lane, .rank = rank, .iteration = part->iteration,
-                       .bucket = part->bucket, .step = step, .segment = segment, .piece = piece};
+                       .bucket = part->bucket, .step = step, .segment = segment, .piece = piece,
+                       .layer = NONE};
 }
 
 /* rank pushes one piece to its neighbour; *arrival gets the copy, where there is one. */

@@ -106,7 +106,13 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     case OP_COPY: return verbs->copy(device, stream, op->src, op->dst, err);
     case OP_REDUCE: return verbs->reduce(device, stream, plan->redop, op->src, op->dst, err);
     case OP_SCALE: return verbs->scale(device, stream, plan->n_ranks, op->dst, err);
+    case OP_UPDATE: return verbs->scale(device, stream, PLAN_UPDATE_DIVISOR, op->dst, err);
     default:
+        if (op->cost_ns > 0) {
+            enum status status = verbs->delay(device, stream, op->cost_ns, err);
+            if (status != STATUS_OK)
+                return status;
+        }
         return verbs->compute(device, stream, init_pattern(init, op->dst.rank), op->iteration,
                               op->dst, err);
     }

@@ -33,7 +33,7 @@ struct run_options {
                                    rank's data: the fault of the exhibit `host-buffer` */
     int timeout_s, peer_off;    /* cuda */
     struct device_model model;  /* host */
-    int random;
+    int random;                 /* host: see struct device_setup */
     uint64_t seed;
 };
 

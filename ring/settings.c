@@ -239,7 +239,8 @@ SETTER(set_color)
 
 static const struct option_row rows[] = {
     {'g', "gpus", "N", RING | PLAN | BUGS,
-     "ranks (default: all visible GPUs if two or more; else 4)",
+     "ranks (default: all visible GPUs if two or more; else 4; of bugs\n"
+     "every-wait: 3)",
      set_gpus},
     {0, "devices", "LIST", RING,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
@@ -303,7 +304,8 @@ static const struct {
     [COMMAND_RING] = {"ring", "", "one ring all-reduce, run, verified and explained"},
     [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it"},
     [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan in a file (- is standard input)"},
-    [COMMAND_BUGS] = {"bugs", "[NAME]", "the museum: broken rings, shown and caught"},
+    [COMMAND_BUGS] = {"bugs", "[NAME]",
+                      "the museum: broken rings, shown and caught (or every-wait)"},
     [COMMAND_DOCTOR] = {"doctor", "", "what this machine can do, in plain words"},
 };
 

@@ -36,13 +36,18 @@ static enum status choose_backend(struct settings *s, struct error *err)
 }
 
 /* A number that the user gave must be the plan's; one that was not given becomes it. */
+static struct quote plan_source(const struct settings *s)
+{
+    return quote_path(strcmp(s->plan_file, "-") == 0 ? "standard input" : s->plan_file);
+}
+
 static enum status adopt_number(const struct settings *s, const char *option, int64_t given,
                                 int64_t none, int64_t own, struct error *err)
 {
     if (given == none || given == own)
         return STATUS_OK;
     return fail(err, STATUS_USAGE, "--%s %" PRId64 ": the plan %s has %" PRId64 "; leave --%s out",
-                option, given, quote_path(s->plan_file).text, own, option);
+                option, given, plan_source(s).text, own, option);
 }
 
 static enum status adopt_name(const struct settings *s, const char *option, int given,
@@ -51,7 +56,7 @@ static enum status adopt_name(const struct settings *s, const char *option, int 
     if (!given || strcmp(name, own) == 0)
         return STATUS_OK;
     return fail(err, STATUS_USAGE, "--%s %s: the plan %s has %s; leave --%s out", option, name,
-                quote_path(s->plan_file).text, own, option);
+                plan_source(s).text, own, option);
 }
 
 static enum status adopt_plan(struct settings *s, const struct plan *plan, struct error *err)
@@ -96,13 +101,18 @@ static enum status open_data(struct settings *s, struct error *err)
     TRY(init_open_files(&s->data, s->input, s->n_ranks, err));
     const struct npy *first = &s->data.files[0];
     if (s->count >= 0 && s->count != first->count)
-        return fail(err, STATUS_USAGE, "--%s %" PRId64 ": the --input files hold %" PRId64
-                    " elements each%s", s->plan_file ? "plan of count" : "count", s->count,
-                    first->count, s->plan_file ? "" : "; leave --count out");
+        return fail(err, STATUS_USAGE, s->plan_file ? "--plan: its count is %" PRId64 ", and the "
+                                                      "--input files hold %" PRId64 " elements each"
+                                                    : "--count %" PRId64 ": the --input files "
+                                                      "hold %" PRId64 " elements each; leave "
+                                                      "--count out",
+                    s->count, first->count);
     if (s->dtype_given && s->dtype != first->dtype)
-        return fail(err, STATUS_USAGE, "--%s %s: the --input files hold %s%s",
-                    s->plan_file ? "plan of dtype" : "dtype", dtype_name(s->dtype),
-                    dtype_name(first->dtype), s->plan_file ? "" : "; leave --dtype out");
+        return fail(err, STATUS_USAGE, s->plan_file ? "--plan: its dtype is %s, and the --input "
+                                                      "files hold %s"
+                                                    : "--dtype %s: the --input files hold %s; "
+                                                      "leave --dtype out",
+                    dtype_name(s->dtype), dtype_name(first->dtype));
     s->n_ranks = s->data.n_files;
     s->count = first->count;
     s->dtype = first->dtype;

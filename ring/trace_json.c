@@ -133,6 +133,9 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
     print_label(file, "step", op->step);
     print_label(file, "segment", op->segment);
     print_label(file, "piece", op->piece);
+    print_label(file, "layer", op->layer);
+    if (op->cost_ns > 0)
+        print_us(file, "cost_us", op->cost_ns);
     if (op->src.count > 0)
         print_span(file, "src", &op->src);
     print_span(file, "dst", &op->dst);

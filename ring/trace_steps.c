@@ -25,9 +25,9 @@ static void print_rule(const struct text *t)
         return;
     if (t->scene->origin[0] || t->scene->fault[0]) {
         fprintf(t->file,
-                "\nAn op waits until what it reads is ready or has arrived, and what it overwrites "
-                "has been\ndrained; and for the op before it on its own lane, which is not "
-                "written.\n");
+                "\nAn op should wait until what it reads is ready or has arrived, and what it "
+                "overwrites has\nbeen drained; the op before it on its own lane has ended anyway, "
+                "and is not written.\n");
         return;
     }
     fprintf(t->file,
@@ -126,7 +126,8 @@ static void print_op(const struct text *t, int64_t at)
         snprintf(who, sizeof who, "rank %*d -> rank %*d", r, op->src.rank, r, op->dst.rank);
     else
         snprintf(who, sizeof who, "rank %*d %s", r, op->rank,
-                 op->kind == OP_REDUCE ? "adds" : op->kind == OP_SCALE ? "scales" : "refills");
+                 op->kind == OP_REDUCE ? "adds" : op->kind == OP_SCALE ? "scales"
+                 : op->kind == OP_UPDATE ? "updates" : "refills");
     if (op->segment != NONE)
         snprintf(part, sizeof part, "segment %*d", r, op->segment);
     else if (t->name_width)
@@ -347,7 +348,7 @@ static int all_own(const struct text *t, int iteration)
         for (int64_t i = extents_find(data, first);
              count > 0 && i < data->n && data->items[i].first < first + count; i++)
             own = own && (contents_complete(&t->contents, &data->items[i], iteration) ||
-                          contents_is_sum(&t->contents, &data->items[i], iteration, 0));
+                          contents_is_sum(&t->contents, &data->items[i], iteration, 0, 0));
     }
     return own;
 }
@@ -488,8 +489,8 @@ enum status text_steps(struct text *t)
     const struct plan *plan = t->scene->plan;
     const struct values *v = t->scene->values;
     if (plan->n_ops == 0) {
-        fprintf(t->file, "\nNothing to do: the plan is empty, every rank's data is already the "
-                         "result.\n");
+        fprintf(t->file, "\nNothing to do: the plan is empty%s.\n",
+                proof_total(t->scene->proof) ? "" : ", every rank's data is already the result");
         return STATUS_OK;
     }
     print_rule(t);

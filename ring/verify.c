@@ -15,8 +15,8 @@
 #include "ring/order.h"
 
 #define WINDOW 8192       /* elements looked at together */
-/* Instead of a node: the plan's sum is not complete; anything is right here; and, minus the rank,
- * the data of that rank, which is not there. */
+/* Instead of a node: the plan's sum is not complete; anything is right here; ONE_RANK - r: rank r's
+ * data is wanted, and the plan does not bring it. */
 enum { IN_RANK_ORDER = -2, NOT_WANTED = -3, ONE_RANK = -4 };
 
 /* A stretch of the window for which one expression is the reference. */
@@ -60,7 +60,8 @@ static enum status evaluate(struct verifier *v, int32_t id, int64_t first, int64
         return fill(v, node->left, node->right, first, count, out);
     if (node->kind == NODE_SCALE) {
         TRY(evaluate(v, node->left, first, count, out));
-        loop_scale(v->plan->dtype, out, v->plan->n_ranks, count);
+        loop_scale(v->plan->dtype, out,
+                   node->right == NODE_OF_UPDATE ? PLAN_UPDATE_DIVISOR : v->plan->n_ranks, count);
         return STATUS_OK;
     }
     /* All our operators give the same bits either way round. */
@@ -93,6 +94,8 @@ static enum status evaluate_in_rank_order(struct verifier *v, int64_t first, int
     }
     if (average && !before)
         loop_scale(plan->dtype, out, plan->n_ranks, count);
+    if (plan->updates)
+        loop_scale(plan->dtype, out, PLAN_UPDATE_DIVISOR, count);
 out:
     free(side);
     return status;
@@ -241,6 +244,7 @@ static enum status measure_distance(struct verifier *v, int64_t first, int64_t c
     for (int64_t i = 0; i < count; i++) {
         double x = dtype_load(plan->dtype, v->first_got + (size_t)i * size);
         double exact = plan->redop == REDOP_AVG ? v->exact[i] / plan->n_ranks : v->exact[i];
+        exact = plan->updates ? exact / PLAN_UPDATE_DIVISOR : exact;
         double distance = fabs(x - exact);
         if (!isfinite(x) || !isfinite(exact) || distance == 0)
             continue;

@@ -149,6 +149,19 @@ START_TEST(the_gather_index_is_right_by_luck_on_two)
 }
 END_TEST
 
+/* The sentence speaks of the whole stretch, also where it grew. */
+START_TEST(elements_from_elsewhere_in_several_stretches)
+{
+    struct plan plan = read_plan("plan 1\nranks 2\ncount 8\ngoal broadcast 0\n"
+                                 "z: copy 0.data -> 1.data\n"
+                                 "y: compute 1.data[6:8] after z arrived\n"
+                                 "a: copy 0.data[0:4] -> 1.data[4:8] after y ready\n");
+    assert_says(&plan, FINDING_SUM,
+                "1.data[4:8] holds rank 0's: rank 0's are its elements [0:4]");
+    plan_free(&plan);
+}
+END_TEST
+
 START_TEST(elements_from_elsewhere)
 {
     struct plan plan = read_plan("plan 1\nranks 2\ncount 2\ninbox 2\n"
@@ -259,7 +272,7 @@ START_TEST(an_op_that_waits_for_itself_or_a_later_one_of_its_lane)
 }
 END_TEST
 
-START_TEST(every_circle_is_told)
+START_TEST(circles_without_a_common_op_are_all_told)
 {
     struct plan plan = read_plan("plan 1\nranks 4\ncount 4\n"
                                  "a: scale 0.data[0:1] after b ready\n"
@@ -443,7 +456,7 @@ START_TEST(halves_of_the_ring)
 }
 END_TEST
 
-START_TEST(more_than_may_be_proven_is_refused_at_once)
+START_TEST(more_than_may_be_proven_is_refused)
 {
     if (getenv("RING_DEMO_QUICK")) /* takes a GiB first */
         return;
@@ -599,6 +612,7 @@ Suite *check_suite(void)
     tcase_add_test(tests, an_add_dropped_shows_who_is_missing);
     tcase_add_test(tests, the_gather_index_is_right_by_luck_on_two);
     tcase_add_test(tests, elements_from_elsewhere);
+    tcase_add_test(tests, elements_from_elsewhere_in_several_stretches);
     tcase_add_test(tests, an_inbox_read_before_anything_landed);
     tcase_add_test(tests, an_average_is_scaled_exactly_once);
     tcase_add_test(tests, integers_divided_too_early);
@@ -608,14 +622,14 @@ Suite *check_suite(void)
     tcase_add_test(tests, a_wait_for_a_later_line_is_fine);
     tcase_add_test(tests, serial_waits_are_listed_apart);
     tcase_add_test(tests, findings_beyond_the_limit_are_counted);
-    tcase_add_test(tests, every_circle_is_told);
+    tcase_add_test(tests, circles_without_a_common_op_are_all_told);
     tcase_add_test(tests, a_kernel_that_reads_a_peer);
     tcase_add_test(tests, needless_waits_are_remarks);
     tcase_add_test(tests, a_hazard_told_counts_as_cured);
     tcase_add_test(tests, missing_doubled_and_foreign_contributions);
     tcase_add_test(tests, each_goal_wants_its_own_and_no_less);
     tcase_add_test(tests, halves_of_the_ring);
-    tcase_add_test(tests, more_than_may_be_proven_is_refused_at_once);
+    tcase_add_test(tests, more_than_may_be_proven_is_refused);
     tcase_add_test(tests, every_iteration_is_judged);
     tcase_add_test(tests, a_needless_copy_does_not_change_d);
     tcase_add_test(tests, a_ring_without_waits_wants_its_own);

@@ -126,7 +126,7 @@ END_TEST
 START_TEST(what_cannot_be_read_is_named)
 {
     static const char *const cases[][2] = {
-        {"", "t:1:1: found the end of the line, expected 'plan 1' on the first line"},
+        {"", "t:1:1: found the end of the text, expected 'plan 1' on the first line"},
         {"# nothing\n", "expected 'plan 1'"},
         {"plan 2\n", "t:1:6: found '2', expected 1"},
         {"plan x\n", "t:1:6: found 'x', expected a whole number"},
@@ -173,14 +173,14 @@ START_TEST(what_cannot_be_read_is_named)
         {HEAD "a: copy 0.data -> 1.inbox\n", "not 0 (an inbox has none without a line 'inbox E'"},
         {HEAD "a : copy 0.data -> 1.data\n", "no blank before the colon"},
         {HEAD "a: scale 0.data step 1 step 2\n", "found 'step', expected each label once"},
-        {HEAD "a: scale 0.data -> 1.data\n", "no ->: scale and compute have a destination alone"},
+        {HEAD "a: scale 0.data -> 1.data\n", "no ->: compute, scale and update have a destination"},
         {HEAD "a: scale 0.data lane 2.send\n", "ranks 0 to 1"},
         {HEAD "goal sum\n", "t:4:6: found 'sum', expected allreduce, reduce-scatter"},
         {HEAD "goal broadcast\n", "t:4:15: found the end of the line, expected the rank of the"},
         {HEAD "goal reduce 2\n", "t:4:13: found '2', expected a whole number from 0 to 1"},
         {HEAD "goal allreduce 1\n", "t:4:16: found '1', expected the end of the line"},
         {HEAD "copy: copy 0.data -> 1.data\n", "t:4:1: found 'copy:', expected a name"},
-        {HEAD "after: copy 0.data -> 1.data\n", "not copy, reduce, compute, scale or after"},
+        {HEAD "after: copy 0.data -> 1.data\n", "not copy, reduce, compute, scale, update"},
         {HEAD ": scale 0.data[0:1]\n", "t:4:1: found ':'"},
         {HEAD "a\033[31m: scale 0.data[0:1]\n", "found 'a?[31m:', expected a name"},
         {HEAD "a: scale 0.data[0:1]\f after b ready\n", "found 'b', expected the name of an op"},
