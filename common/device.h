@@ -52,6 +52,7 @@ struct device_setup {
     struct device_model model;       /* host */
     int random;                      /* host: instead of the modelled clock, pick any op that the */
     uint64_t seed;                   /*       waits allow, by this seed; times then count picks */
+    int times_only;                  /* host: no memory is taken, no data moves, get gives zeros */
 };
 
 /* What the header of a trace tells about the machine; filled by open. */

@@ -251,7 +251,7 @@ static enum status host_put(struct device *d, struct span to, const void *from, 
 {
     struct host *h = host_of(d);
     enum status status = check_idle(h, to, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !h->times_only)
         memcpy(host_address(h, to), from, (size_t)to.count * dtype_size(h->dtype));
     return status;
 }
@@ -260,7 +260,9 @@ static enum status host_get(struct device *d, struct span from, void *to, struct
 {
     struct host *h = host_of(d);
     enum status status = check_idle(h, from, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && h->times_only)
+        memset(to, 0, (size_t)from.count * dtype_size(h->dtype));
+    else if (status == STATUS_OK)
         memcpy(to, host_address(h, from), (size_t)from.count * dtype_size(h->dtype));
     return status;
 }
@@ -312,13 +314,14 @@ static enum status host_alloc(struct device *d, int64_t data_count, int64_t inbo
     int n = h->n_ranks * N_MEMORIES;
     if (h->memories)
         return fail(err, STATUS_MACHINE, "host device: the memories are already taken");
-    TRY(check_room(h, data_count, inbox_count, err));
+    if (!h->times_only)
+        TRY(check_room(h, data_count, inbox_count, err));
     h->counts[MEMORY_DATA] = data_count;
     h->counts[MEMORY_INBOX] = inbox_count;
     TRY(allocate((void **)&h->reads, n, sizeof *h->reads, "simulated GPUs", err));
     TRY(allocate((void **)&h->memories, n, sizeof *h->memories, "simulated GPUs", err));
     for (int i = 0; i < n; i++) {
-        int64_t count = h->counts[i % N_MEMORIES];
+        int64_t count = h->times_only ? 0 : h->counts[i % N_MEMORIES];
         TRY(allocate((void **)&h->memories[i], count, dtype_size(h->dtype),
                      "the memory of simulated GPUs", err));
         if (i % N_MEMORIES == MEMORY_INBOX)
@@ -406,6 +409,7 @@ enum status device_host_open(struct device **out, const struct device_setup *set
     h->model = setup->model;
     h->random = setup->random;
     h->seed = setup->seed;
+    h->times_only = setup->times_only;
     TRY(allocate((void **)&h->device_of, h->n_ranks, sizeof *h->device_of, "ranks", err));
     TRY(allocate((void **)&h->streams, (int64_t)h->n_ranks * N_LANES, sizeof *h->streams, "streams",
                  err));

@@ -55,6 +55,7 @@ struct host {
     struct device_model model;
     int random;
     uint64_t seed;
+    int times_only;
     int64_t counts[N_MEMORIES];  /* elements of each rank's memories */
     char **memories;             /* [n_ranks * N_MEMORIES] */
     struct host_read **reads;    /* [n_ranks * N_MEMORIES]: spans in flight */

@@ -96,6 +96,8 @@ static enum status write_result(struct host *h, struct host_stream *stream, stru
 {
     enum status status = STATUS_OK;
     const struct host_item *item = &stream->items[stream->head];
+    if (h->times_only)
+        return STATUS_OK;
     const struct host_read *from = &stream->reads[0], *old = &stream->reads[1];
     const char *source = from->kept ? from->kept : host_address(h, item->from);
     char *to = host_address(h, item->to);

@@ -12,6 +12,7 @@
 
 #include "common/interrupt.h"
 #include "common/quote.h"
+#include "overlap/step.h"
 #include "ring/doctor.h"
 #include "ring/museum.h"
 #include "ring/plan_text.h"
@@ -263,6 +264,7 @@ static enum status command_doctor(struct settings *s, struct error *err)
 static enum status (*const commands[N_COMMANDS])(struct settings *, struct error *) = {
     [COMMAND_RING] = command_ring, [COMMAND_PLAN] = command_plan,
     [COMMAND_CHECK] = command_check, [COMMAND_BUGS] = command_bugs,
+    [COMMAND_OVERLAP] = overlap_step,
     [COMMAND_DOCTOR] = command_doctor,
 };
 

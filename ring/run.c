@@ -57,6 +57,7 @@ enum status run_open(struct device **device, enum device_backend backend, const 
         .n_ranks = plan->n_ranks, .device_of = options->device_of, .dtype = plan->dtype,
         .timed = options->timed, .timeout_s = options->timeout_s, .peer_off = options->peer_off,
         .model = options->model, .random = options->random, .seed = options->seed,
+        .times_only = options->times_only,
     };
     *device = NULL;
     TRY(find_links(plan, &links, &setup.n_links, err));
@@ -181,7 +182,8 @@ static enum status run_through(struct device *device, const struct plan *plan,
                                const struct run_options *options, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
-    TRY(load(device, plan, init, options->stale_uploads, err));
+    if (!options->times_only)
+        TRY(load(device, plan, init, options->stale_uploads, err));
     int64_t begin = wall_ns();
     for (int64_t at = 0; at < order->n_sequence; at++)
         TRY(queue_op(device, plan, order_at(order, at), init, options, NULL, 0, err));

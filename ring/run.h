@@ -29,6 +29,7 @@ struct run_options {
     int timed;                  /* record when each op began and ended */
     int64_t delayed;            /* op to hold back ... */
     int64_t delay_ns;           /* ... for so long; 0 = none */
+    int times_only;             /* host: see struct device_setup; nothing is uploaded */
     int stale_uploads;          /* host: each upload reads the buffer only once it holds the next
                                    rank's data: the fault of the exhibit `host-buffer` */
     int timeout_s, peer_off;    /* cuda */

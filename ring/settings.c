@@ -219,6 +219,62 @@ SETTER(set_delay)
     return STATUS_OK;
 }
 
+static enum status set_real(const char *option, const char *text, double least, double most,
+                            const char *unit, double *out, struct error *err)
+{
+    char *end;
+    int plain = strspn(text, "0123456789.eE+-") == strlen(text);
+    *out = strtod(text, &end);
+    if (!plain || end == text || *end || !(*out >= least && *out <= most))
+        return fail(err, STATUS_USAGE, "--%s %s: a number of %s from %g to %g is wanted", option,
+                    quote_text(text).text, unit, least, most);
+    return STATUS_OK;
+}
+
+SETTER(set_network) { SETTINGS; (void)err; s->network = text; return STATUS_OK; }
+SETTER(set_layers) { SETTINGS; return set_file("layers", text, &s->layers, err); }
+SETTER(set_bucket_rule) { SETTINGS; (void)err; s->bucket_rule = text; return STATUS_OK; }
+SETTER(set_explain) { SETTINGS; (void)err; (void)text; s->explain = 1; return STATUS_OK; }
+SETTER(set_no_overlap) { SETTINGS; (void)err; (void)text; s->no_overlap = 1; return STATUS_OK; }
+SETTER(set_times_only) { SETTINGS; (void)err; (void)text; s->times_only = 1; return STATUS_OK; }
+
+SETTER(set_cap)
+{
+    SETTINGS;
+    return set_real("bucket-cap-mb", text, 1e-6, 1e6, "MiB", &s->cap_mib, err);
+}
+
+SETTER(set_first)
+{
+    SETTINGS;
+    return set_real("first-bucket-mb", text, 1e-6, 1e6, "MiB", &s->first_mib, err);
+}
+
+SETTER(set_backward)
+{
+    SETTINGS;
+    return set_real("backward-us", text, 0.001, 1e9, "us", &s->backward_us, err);
+}
+
+SETTER(set_slow)
+{
+    SETTINGS;
+    char *end = NULL;
+    long rank = strncmp(text, "rank=", 5) == 0 && text[5] >= '0' && text[5] <= '9'
+                    ? strtol(text + 5, &end, 10) : -1;
+    double factor = end && *end == ':' && end[1] >= '0' && end[1] <= '9' ? strtod(end + 1, &end)
+                                                                         : 0;
+    if (end && *end == 'x') /* 3x and 3 are the same */
+        end++;
+    if (rank < 0 || rank >= PLAN_MAX_RANKS || *end || !(factor >= 1 && factor <= 1000))
+        return fail(err, STATUS_USAGE, "--slow %s: rank=R:X is wanted, as in rank=1:3x: rank R's "
+                    "compute takes X times as long, X from 1 to 1000", quote_text(text).text);
+    s->slow = text;
+    s->slow_rank = (int)rank;
+    s->slow_factor = factor;
+    return STATUS_OK;
+}
+
 SETTER(set_color)
 {
     SETTINGS;
@@ -232,23 +288,42 @@ SETTER(set_color)
 /* ---- the table ---- */
 
 #define RING (1u << COMMAND_RING)
+#define OVERLAP (1u << COMMAND_OVERLAP)
 #define PLAN (1u << COMMAND_PLAN)
 #define CHECK (1u << COMMAND_CHECK)
 #define BUGS (1u << COMMAND_BUGS)
 #define EVERY ((1u << N_COMMANDS) - 1)
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | PLAN | BUGS,
+    {'g', "gpus", "N", RING | OVERLAP | PLAN | BUGS,
      "ranks (default: all visible GPUs if two or more; else 4; of bugs\n"
      "every-wait: 3)",
      set_gpus},
-    {0, "devices", "LIST", RING,
+    {0, "devices", "LIST", RING | OVERLAP,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
      "repeats takes several ranks",
      set_devices},
-    {0, "backend", "B", RING | BUGS,
+    {0, "backend", "B", RING | OVERLAP | BUGS,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
+    {0, "model", "M", OVERLAP, "article (default), mlp, resnet18, resnet50 or gpt2", set_network},
+    {0, "layers", "L", OVERLAP,
+     "layers of one's own: 20x6.25MiB, or a file with lines NAME COUNT\n"
+     "[FLOP], one for each tensor",
+     set_layers},
+    {0, "bucket-rule", "R", OVERLAP, "pytorch, pytorch-explicit or one", set_bucket_rule},
+    {0, "bucket-cap-mb", "X", OVERLAP, "a bucket closes when it has X MiB or more (default 25)",
+     set_cap},
+    {0, "first-bucket-mb", "X", OVERLAP, "the same of the first bucket (pytorch: 1)", set_first},
+    {0, "explain", NULL, OVERLAP, "print why each tensor is in its bucket, and run nothing",
+     set_explain},
+    {0, "no-overlap", NULL, OVERLAP, "show the serial run: rings begin when all is computed",
+     set_no_overlap},
+    {0, "backward-us", "T", OVERLAP,
+     "how long the backward pass takes (otherwise from the model's work)", set_backward},
+    {0, "slow", "rank=R:X", OVERLAP, "rank R computes X times as long, as in rank=1:3x", set_slow},
+    {0, "times-only", NULL, OVERLAP, "simulated GPUs: no data moves, and nothing is verified",
+     set_times_only},
     {0, "plan", "FILE", RING | PLAN,
      "run this plan instead of the ring's (- is standard input); it gives\n"
      "ranks, count, type and operator",
@@ -259,14 +334,15 @@ static const struct option_row rows[] = {
      "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
      "powers of 1024",
      set_count},
-    {'d', "dtype", "T", RING | PLAN, "float32 (default), float64 or int32", set_dtype},
-    {'o', "op", "OP", RING | PLAN, "sum (default), avg, min, max or prod", set_redop},
-    {0, "pieces", "P", RING | PLAN,
+    {'d', "dtype", "T", RING | OVERLAP | PLAN, "float32 (default), float64 or int32", set_dtype},
+    {'o', "op", "OP", RING | OVERLAP | PLAN, "sum (default), avg, min, max or prod", set_redop},
+    {0, "pieces", "P", RING | OVERLAP | PLAN,
      "cut each segment in P, so that copy and add overlap (default 1)", set_pieces},
-    {0, "slots", "S", RING | PLAN, "segments an inbox has room for (default 2)", set_slots},
+    {0, "slots", "S", RING | OVERLAP | PLAN, "segments an inbox has room for (default 2)",
+     set_slots},
     {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
      set_repeat},
-    {0, "init", "I", RING,
+    {0, "init", "I", RING | OVERLAP,
      "data: index (default), rank, ones, random:SEED, or values:a,b,..\n"
      "(rank r holds value r, counted from 0 and around the list)",
      set_init},
@@ -277,22 +353,24 @@ static const struct option_row rows[] = {
     {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
-    {0, "schedule", "S", RING,
+    {0, "schedule", "S", RING | OVERLAP,
      "simulated GPUs: model (default), random:SEED, any order that the\n"
      "waits allow, or search:K, the first of K seeds that goes wrong",
      set_schedule},
     {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
-    {0, "link", "L", RING,
+    {0, "link", "L", RING | OVERLAP,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
      "pcie3, or GBps:us, as in 25:1.5",
      set_link},
-    {0, "p2p", "W", RING, "real GPUs: auto (default) or off (stage copies through the host)",
+    {0, "p2p", "W", RING | OVERLAP,
+     "real GPUs: auto (default) or off (stage copies through the host)",
      set_p2p},
-    {0, "timeout", "S", RING, "real GPUs: give up after S seconds without an end (default 60)",
+    {0, "timeout", "S", RING | OVERLAP,
+     "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
     {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
     {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
-    {'q', "quiet", NULL, RING, "print the verdicts only", set_quiet},
+    {'q', "quiet", NULL, RING | OVERLAP, "print the verdicts only", set_quiet},
     {'h', "help", NULL, EVERY, "print this", set_help},
     {0, "version", NULL, EVERY, "print the version and what was built in", set_version},
 };
@@ -302,6 +380,8 @@ static const struct {
     const char *name, *operand, *help;
 } commands[N_COMMANDS] = {
     [COMMAND_RING] = {"ring", "", "one ring all-reduce, run, verified and explained"},
+    [COMMAND_OVERLAP] = {"overlap", "",
+                         "one backward pass with buckets, run, verified and explained"},
     [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it"},
     [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan in a file (- is standard input)"},
     [COMMAND_BUGS] = {"bugs", "[NAME]",
@@ -314,7 +394,7 @@ void settings_help(enum command command, FILE *file)
     if (command == COMMAND_RING) {
         fprintf(file, "ring_demo: how GPUs add up their gradients. Usage:\n");
         for (int i = 0; i < N_COMMANDS; i++)
-            fprintf(file, "  ring_demo %-6s%-8s %s%s\n", commands[i].name, commands[i].operand,
+            fprintf(file, "  ring_demo %-8s%-7s %s%s\n", commands[i].name, commands[i].operand,
                     commands[i].help, i == COMMAND_RING ? " (the default)" : "");
     } else {
         fprintf(file, "ring_demo %s %s: %s\n", commands[command].name, commands[command].operand,
@@ -341,8 +421,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
         while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
             command++;
         if (command == N_COMMANDS)
-            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, plan, check, bugs and "
-                        "doctor are the commands", quote_text(argv[1]).text);
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, overlap, plan, check, bugs "
+                        "and doctor are the commands", quote_text(argv[1]).text);
         s->command = (enum command)command;
         argc--;
         argv++;

@@ -14,7 +14,8 @@
 #include "ring/bugs.h"
 
 enum command {
-    COMMAND_RING, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS, COMMAND_DOCTOR, N_COMMANDS
+    COMMAND_RING, COMMAND_OVERLAP, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS, COMMAND_DOCTOR,
+    N_COMMANDS
 };
 
 enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON };
@@ -51,6 +52,14 @@ struct settings {
     int link_given;
     int timeout_s, peer_off;
     const char *cuda_only;        /* an option that was given and only cuda has, or NULL */
+
+    /* overlap: see overlap/step.h */
+    const char *network, *layers, *bucket_rule; /* texts; NULL: not given */
+    double cap_mib, first_mib, backward_us;   /* 0: not given */
+    const char *slow;             /* --slow rank=R:X, as text; or NULL */
+    int slow_rank;
+    double slow_factor;
+    int explain, no_overlap, times_only;
 
     int *device_of;               /* owned; settled */
     struct init data;             /* settled: init_free() */

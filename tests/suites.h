@@ -15,6 +15,7 @@ Suite *run_suite(void);
 Suite *plan_text_suite(void);
 Suite *corpus_suite(void);
 Suite *bugs_suite(void);
+Suite *overlap_suite(void);
 Suite *tools_suite(void);
 
 #endif

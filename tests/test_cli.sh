@@ -882,6 +882,39 @@ wants_status 1
 wants_line 's1.copy.r0 should wait for s0.reduce.r1: drained' "$top/out"
 verdict "a fault in the plan's text"
 
+# ---- overlap -----------------------------------------------------------------------------------
+
+for args in '' '--no-overlap' '-g 1' '-g 2 --slow rank=1:3x' '-g 3 --bucket-rule one' \
+    '-g 5 --bucket-cap-mb 7' '--model mlp -g 3 --first-bucket-mb 0.5 -d float64 -o sum' \
+    '--layers 7x4KiB -g 4 --pieces 2 --schedule random:3' '--backward-us 5'; do
+    # shellcheck disable=SC2086
+    run overlap --backend host $args
+    wants_right
+    wants_line '(overlapped and serial)'
+    wants_line 'so it is'
+    verdict "overlap $args"
+done
+run overlap --backend host --model gpt2 -g 8 --times-only
+wants_status 0
+wants_line 'moves no data' "$top/out"
+verdict "overlap --times-only"
+run overlap --model resnet50 --explain
+wants_status 0
+[ "$(grep -c 'bytes, together' "$top/out")" = 161 ] || complain "not every tensor is told"
+verdict "overlap --explain"
+printf 'a.weight 5\na.bias 1 # one\nb 7 1e9\n' >layers
+run overlap --backend host --layers layers -g 2
+wants_right
+verdict "overlap --layers FILE"
+for args in '--model vgg' '--layers nowhere' '--layers 0x4MiB' '--layers 3x5B' '--bucket-rule best' \
+    '--bucket-cap-mb 0' '--bucket-cap-mb x' '--slow 1:3' '--slow rank=9:3x' '--slow rank=1:0.5' \
+    '--model mlp --layers 2x4B' '-d int32' '--backward-us 0' '--count 8' '--repeat 2' 'resnet18'; do
+    # shellcheck disable=SC2086
+    run overlap --backend host $args
+    wants_refusal 2 ''
+    verdict "overlap $args"
+done
+
 unreadable() { # LINE:COLUMN TEXT: the plan in q
     run check q
     wants_refusal 2 "q:$1"

@@ -37,7 +37,7 @@ forbid "ring/ includes nothing from overlap/" "${include}(\.\./)*overlap/" "$@"
 forbid "plan, proofs and writers include no device header" "$include([^>\"]*/)?(device|cuda)" \
     ring/plan*.[ch] ring/ring.[ch] ring/check*.[ch] ring/order*.[ch] ring/contents*.[ch] \
     ring/extents*.[ch] ring/goal*.[ch] ring/findings*.[ch] ring/bugs*.[ch] ring/trace*.[ch] \
-    overlap/bucket*.[ch]
+    overlap/bucket*.[ch] overlap/model*.[ch] overlap/overlap.[ch] overlap/timeline*.[ch]
 
 set --
 for file in common/*.[ch] common/*.cu ring/*.[ch] overlap/*.[ch] tests/*.[ch]; do
@@ -58,7 +58,7 @@ done
 [ $failed = 0 ] && echo "ok nor do they see one through other headers"
 
 if LC_ALL=C awk 'length($0) > 100 { print FILENAME ":" FNR; bad = 1 } END { exit bad }' \
-    common/*.[ch] common/*.cu ring/*.[ch] tests/*.[ch]; then
+    common/*.[ch] common/*.cu ring/*.[ch] overlap/*.[ch] tests/*.[ch]; then
     echo "ok no line of C is longer than 100 columns"
 else
     echo "FAILED: lines longer than 100 columns"

@@ -1,0 +1,162 @@
+/* overlap.c - layers from last to first; behind the one that completes a bucket, the bucket's ring.
+ */
+#include "overlap/overlap.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ring/order.h"
+#include "ring/ring.h"
+
+struct builder {
+    struct plan *plan;
+    const struct overlap_shape *shape;
+    struct ring ring;
+    int64_t *begin;   /* [n_layers]: first element of its gradients in the data */
+    int64_t *latest;  /* [n_ranks]: the rank's latest compute */
+    int next_bucket;  /* the first that is not complete yet */
+    struct error *err;
+};
+
+/* Where each layer's gradients lie. Layers are runs of tensors, and the order is reversed as a
+ * whole, so that each layer is one stretch. */
+static void place_layers(struct builder *b)
+{
+    const struct model *m = b->shape->model;
+    int64_t at = 0;
+    for (int64_t layer = m->n_layers - 1; layer >= 0; layer--) {
+        b->begin[layer] = at;
+        at += m->layers[layer].count;
+    }
+}
+
+/* The backward pass of one layer, on every rank. */
+static enum status compute_layer(struct builder *b, int layer)
+{
+    enum status status = STATUS_OK;
+    const struct overlap_shape *s = b->shape;
+    for (int rank = 0; rank < s->n_ranks; rank++) {
+        double ns = (double)s->layer_ns[layer] * (s->slowness ? s->slowness[rank] : 1);
+        struct op op = {.kind = OP_COMPUTE, .lane = LANE_COMPUTE, .rank = rank, .bucket = NONE,
+                        .step = NONE, .segment = NONE, .piece = NONE, .layer = layer,
+                        .cost_ns = (int64_t)ns,
+                        .dst = {rank, MEMORY_DATA, b->begin[layer], s->model->layers[layer].count}};
+        if (ns > 1e9)
+            TRY(fail(b->err, STATUS_USAGE, "layer %s takes %.3g s on rank %d; at most 1 s is "
+                     "possible", s->model->layers[layer].name, ns / 1e9, rank));
+        TRY(plan_append(b->plan, op, NULL, 0, &b->latest[rank], b->err));
+    }
+out:
+    return status;
+}
+
+/* The rings of all buckets whose elements all lie before `ready`. */
+static enum status launch_buckets(struct builder *b, int64_t ready)
+{
+    enum status status = STATUS_OK;
+    const struct buckets *buckets = b->shape->buckets;
+    for (; b->next_bucket < buckets->n; b->next_bucket++) {
+        const struct bucket *k = &buckets->items[b->next_bucket];
+        struct ring_part part = {.first = k->begin, .count = k->count, .bucket = b->next_bucket,
+                                 .produced = b->latest};
+        if (k->begin + k->count > ready)
+            break;
+        if (k->count == 0)
+            continue;
+        TRY(ring_scatter_reduce(&b->ring, &part, b->err));
+        TRY(ring_all_gather(&b->ring, &part, b->err));
+    }
+out:
+    return status;
+}
+
+static enum status update(struct builder *b, int rank)
+{
+    struct op op = {.kind = OP_UPDATE, .lane = LANE_COMPUTE, .rank = rank, .bucket = NONE,
+                    .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE,
+                    .dst = {rank, MEMORY_DATA, 0, b->plan->count}};
+    struct wait waits[] = {{b->ring.arrived[rank], WAIT_ARRIVED},
+                           {b->ring.sent[rank], WAIT_DRAINED}};
+    return plan_append(b->plan, op, waits, 2, NULL, b->err);
+}
+
+/* What comes first on a rank's send and reduce lanes waits for its last compute. */
+static enum status make_serial(struct builder *b)
+{
+    enum status status = STATUS_OK;
+    int n = b->shape->n_ranks;
+    unsigned char *seen = NULL; /* [n_ranks * N_LANES] */
+    TRY(allocate((void **)&seen, (int64_t)n * N_LANES, 1, "the serial plan", b->err));
+    for (int64_t id = 0; id < b->plan->n_ops; id++) {
+        const struct op *op = &b->plan->ops[id];
+        int lane = stream_id(op->rank, op->lane);
+        if (op->lane != LANE_COMPUTE && !seen[lane]++)
+            TRY(plan_add_wait(b->plan, id, (struct wait){b->latest[op->rank], WAIT_SERIAL},
+                              b->err));
+    }
+out:
+    free(seen);
+    return status;
+}
+
+enum status overlap_plan(struct plan *plan, const struct overlap_shape *shape, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct model *m = shape->model;
+    struct builder b = {.plan = plan, .shape = shape, .err = err};
+    int64_t largest = 0;
+    TRY(plan_init(plan, shape->n_ranks, m->count, shape->dtype, shape->redop, err));
+    for (int i = 0; i < shape->buckets->n; i++)
+        if (shape->buckets->items[i].count > largest)
+            largest = shape->buckets->items[i].count;
+    double n_ops = 3.0 * shape->n_ranks * shape->n_ranks * shape->pieces * shape->buckets->n +
+                   (double)m->n_layers * shape->n_ranks;
+    if (n_ops > RING_MAX_OPS)
+        TRY(fail(err, STATUS_USAGE, "%d ranks, %d buckets, %d pieces, %" PRId64 " layers: %.3g ops "
+                 "are more than the %.3g that a plan may have", shape->n_ranks, shape->buckets->n,
+                 shape->pieces, m->n_layers, n_ops, (double)RING_MAX_OPS));
+    plan->updates = 1;
+    TRY(ring_open(&b.ring, plan, shape->pieces, shape->slots, largest, err));
+    TRY(allocate((void **)&b.begin, m->n_layers, sizeof *b.begin, "the backward pass", err));
+    TRY(allocate((void **)&b.latest, shape->n_ranks, sizeof *b.latest, "the backward pass", err));
+    place_layers(&b);
+    for (int layer = (int)m->n_layers - 1; layer >= 0; layer--) {
+        TRY(compute_layer(&b, layer));
+        TRY(launch_buckets(&b, b.begin[layer] + m->layers[layer].count));
+    }
+    if (shape->serial)
+        TRY(make_serial(&b));
+    for (int rank = 0; rank < shape->n_ranks; rank++)
+        TRY(update(&b, rank));
+    TRY(plan_drop_implied(plan, err));
+out:
+    free(b.begin);
+    free(b.latest);
+    ring_close(&b.ring);
+    return status;
+}
+
+enum status overlap_compute_waits(const struct plan *plan, int64_t *op, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct order order = {0};
+    int64_t id;
+    unsigned char *after = NULL; /* [n_ops]: comes behind a copy, a reduce or a scale */
+    *op = NONE;
+    TRY(order_open(&order, plan, err));
+    TRY(allocate((void **)&after, plan->n_ops, 1, "the backward pass", err));
+    for (int64_t at = 0; at < order.n_sequence; at++) {
+        id = order_at(&order, at);
+        const struct op *o = &plan->ops[id];
+        int behind = order.before[id] != NONE && after[order.before[id]];
+        for (int i = 0; i < o->n_waits; i++)
+            behind |= after[plan->waits[o->first_wait + i].op];
+        if (behind && o->kind == OP_COMPUTE && *op == NONE)
+            *op = id;
+        after[id] = behind || o->kind == OP_COPY || o->kind == OP_REDUCE || o->kind == OP_SCALE;
+    }
+out:
+    free(after);
+    order_close(&order);
+    return status;
+}

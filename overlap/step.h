@@ -1,0 +1,19 @@
+/* step.h - `ring_demo overlap`: from the command line to the picture.
+ *
+ *     model -> buckets -> two plans, overlapped and serial -> check -> run -> verify -> timeline
+ *
+ * How long a layer's backward pass takes is said by --backward-us (the whole pass, shared out by
+ * the model's work) or assumed: the work of a batch of STEP_BATCH samples at STEP_FLOPS.
+ */
+#ifndef OVERLAP_STEP_H
+#define OVERLAP_STEP_H
+
+#include "ring/settings.h"
+
+#define STEP_BATCH 32
+#define STEP_FLOPS 200e12
+
+/* STATUS_WRONG: a refuted plan, a wrong result, or two runs that differ. */
+enum status overlap_step(struct settings *settings, struct error *err);
+
+#endif

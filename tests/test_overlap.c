@@ -1,0 +1,364 @@
+/* test_overlap.c - models have the published sizes, buckets end where PyTorch ends them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "overlap/overlap.h" /* first: check.h defines a macro `fail` */
+#include "overlap/timeline.h"
+
+#include "tests/run_contract.h"
+#include "tests/suites.h"
+
+static struct model open_model(const char *name)
+{
+    struct model model;
+    struct error err = {""};
+    ck_assert_msg(model_open(&model, name, &err) == STATUS_OK, "%s", err.text);
+    return model;
+}
+
+START_TEST(models_have_the_published_sizes)
+{
+    /* torchvision's model cards; Hugging Face's gpt2; 784*512+512 + 512*512+512 + 512*10+10 */
+    static const struct {
+        const char *name;
+        int64_t count;
+        int n_tensors;
+        const char *first, *last;
+    } cases[] = {
+        {"resnet18", 11689512, 62, "conv1.weight", "fc.bias"},
+        {"resnet50", 25557032, 161, "conv1.weight", "fc.bias"},
+        {"gpt2", 124439808, 148, "transformer.wte.weight", "transformer.ln_f.bias"},
+        {"mlp", 669706, 6, "linear_relu_stack.0.weight", "linear_relu_stack.4.bias"},
+        {"article", 20 * 1310720, 20, "layer0", "layer19"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct model model = open_model(cases[i].name);
+        int64_t count = 0, in_layers = 0;
+        for (int t = 0; t < model.n_tensors; t++)
+            count += model.tensors[t].count;
+        for (int l = 0; l < model.n_layers; l++)
+            in_layers += model.layers[l].count;
+        ck_assert_int_eq(count, cases[i].count);
+        ck_assert_int_eq(in_layers, cases[i].count);
+        ck_assert_int_eq(model.count, cases[i].count);
+        ck_assert_int_eq(model.n_tensors, cases[i].n_tensors);
+        ck_assert_str_eq(model.tensors[0].name, cases[i].first);
+        ck_assert_str_eq(model.tensors[model.n_tensors - 1].name, cases[i].last);
+        model_free(&model);
+    }
+    struct model none;
+    struct error err = {""};
+    ck_assert_int_eq(model_open(&none, "vgg", &err), STATUS_USAGE);
+    ck_assert_ptr_nonnull(strstr(err.text, "resnet18"));
+}
+END_TEST
+
+/* One backward pass of ResNet-50 takes twice the published 4.1 GFLOP (multiply-adds: x 2) of a
+ * forward one; of ResNet-18 twice 1.8. */
+START_TEST(work_is_about_what_is_published)
+{
+    const char *const names[] = {"resnet18", "resnet50"};
+    const double forward[] = {1.81e9, 4.09e9}; /* multiply-adds, torchvision's model cards */
+    for (int i = 0; i < 2; i++) {
+        struct model model = open_model(names[i]);
+        double flop = 0;
+        for (int l = 0; l < model.n_layers; l++)
+            flop += model.layers[l].flop;
+        ck_assert_msg(flop / (4 * forward[i]) > 0.98 && flop / (4 * forward[i]) < 1.03, "%s: %g",
+                      names[i], flop / (4 * forward[i]));
+        model_free(&model);
+    }
+}
+END_TEST
+
+static void assert_bytes(const struct model *model, enum bucket_rule rule, int first_mib,
+                         int cap_mib, const int64_t *bytes, int n)
+{
+    struct buckets b;
+    struct error err = {""};
+    int64_t begin = 0;
+    ck_assert_int_eq(buckets_open(&b, model, 4, rule, (int64_t)first_mib << 20,
+                                  (int64_t)cap_mib << 20, &err), STATUS_OK);
+    ck_assert_int_eq(b.n, n);
+    for (int i = 0; i < n; i++) {
+        ck_assert_int_eq(b.items[i].bytes, bytes[i]);
+        ck_assert_int_eq(b.items[i].count * 4, bytes[i]);
+        ck_assert_int_eq(b.items[i].begin, begin);
+        begin += b.items[i].count;
+    }
+    ck_assert_int_eq(begin, model->count);
+    buckets_free(&b);
+}
+
+START_TEST(resnet18_as_pytorch_packs_it)
+{
+    struct model model = open_model("resnet18");
+    assert_bytes(&model, BUCKETS_PYTORCH, 1, 25, (int64_t[]){2052000, 28852224, 15853824}, 3);
+    assert_bytes(&model, BUCKETS_PYTORCH, 1, 35, (int64_t[]){2052000, 38297600, 6408448}, 3);
+    assert_bytes(&model, BUCKETS_ONE, 1, 25, (int64_t[]){4 * 11689512}, 1);
+    model_free(&model);
+}
+END_TEST
+
+START_TEST(the_article_has_four_buckets)
+{
+    struct model model = open_model("article");
+    const int64_t full = 25 << 20;
+    assert_bytes(&model, BUCKETS_EXPLICIT, 1, 25, (int64_t[]){full, full, full, full}, 4);
+    model_free(&model);
+}
+END_TEST
+
+/* Three Linear(512, 512), caps 1 and 1 MiB. */
+START_TEST(three_linear_layers_either_way_round)
+{
+    const int64_t forward[] = {1048576, 2048, 1048576, 2048, 1048576, 2048}, mib = 1 << 20;
+    const int forward_group[] = {0, 1, 1, 2, 2, 3}, ready_group[] = {0, 0, 1, 1, 2, 2};
+    int64_t ready[6], bytes[3] = {0};
+    int group[6];
+    ck_assert_int_eq(bucket_assign(forward, NULL, 6, (int64_t[]){mib, mib}, 2, group), 4);
+    ck_assert_int_eq(memcmp(group, forward_group, sizeof group), 0);
+    for (int i = 0; i < 6; i++)
+        ready[i] = forward[5 - i];
+    ck_assert_int_eq(bucket_assign(ready, NULL, 6, (int64_t[]){mib, mib}, 2, group), 3);
+    ck_assert_int_eq(memcmp(group, ready_group, sizeof group), 0);
+    for (int i = 0; i < 6; i++)
+        bytes[group[i]] += ready[i];
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(bytes[i], 1050624);
+}
+END_TEST
+
+/* Each type has buckets, and caps, of its own; empty tensors close nothing. */
+START_TEST(types_are_not_mixed)
+{
+    const int64_t sizes[] = {4, 4, 4, 0, 4, 4, 100}, caps[] = {4, 8};
+    const int types[] = {0, 1, 0, 1, 1, 0, 1}, want[] = {0, 1, 2, 3, 3, 2, 3};
+    int group[7];
+    ck_assert_int_eq(bucket_assign(sizes, types, 7, caps, 2, group), 4);
+    ck_assert_int_eq(memcmp(group, want, sizeof group), 0);
+}
+END_TEST
+
+START_TEST(layers_of_ones_own)
+{
+    static const char *const bad[] = {"20x", "20x6", "0x4B", "2x3B", "2x0B", "2x1.1KiB",
+                                      "999999999x4B", "/nowhere"};
+    struct model model;
+    struct error err = {""};
+    ck_assert_int_eq(model_open_layers(&model, "20x6.25MiB", &err), STATUS_OK);
+    ck_assert_int_eq(model.n_layers, 20);
+    ck_assert_int_eq(model.count, 20 * 1638400);
+    model_free(&model);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err.text[0] = '\0';
+        ck_assert_msg(model_open_layers(&model, bad[i], &err) == STATUS_USAGE, "%s", bad[i]);
+        ck_assert_ptr_nonnull(strstr(err.text, bad[i]));
+    }
+}
+END_TEST
+
+/* ---- the iteration as a plan ---- */
+
+/* Small layers, so that buckets end within and between them. */
+struct iteration {
+    struct model model;
+    struct buckets buckets;
+    int64_t layer_ns[8];
+};
+
+static void open_iteration(struct iteration *it, int cap)
+{
+    struct error err = {""};
+    const int counts[] = {7, 0, 12, 5, 31, 1};
+    char path[] = "/tmp/ring_demo_layers.XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    for (int i = 0; i < 6; i++) {
+        fprintf(file, "l%d.weight %d\nl%d.bias 3 # a bias\n", i, counts[i], i);
+        it->layer_ns[i] = 500 * (i + 1);
+    }
+    fclose(file);
+    ck_assert_msg(model_open_layers(&it->model, path, &err) == STATUS_OK, "%s", err.text);
+    remove(path);
+    ck_assert_int_eq(it->model.n_layers, 6);
+    ck_assert_int_eq(buckets_open(&it->buckets, &it->model, 4, BUCKETS_EXPLICIT, 0, cap, &err), 0);
+}
+
+static void close_iteration(struct iteration *it)
+{
+    model_free(&it->model);
+    buckets_free(&it->buckets);
+}
+
+static struct plan plan_iteration(const struct iteration *it, int n, int serial, enum redop redop)
+{
+    struct plan plan;
+    struct error err = {""};
+    double slowness[8] = {1, 3, 1, 1, 1, 1, 1, 1};
+    const struct overlap_shape shape = {
+        .n_ranks = n, .pieces = 1 + n % 2, .slots = 2, .redop = redop, .model = &it->model,
+        .buckets = &it->buckets, .layer_ns = it->layer_ns, .slowness = slowness, .serial = serial,
+    };
+    ck_assert_msg(overlap_plan(&plan, &shape, &err) == STATUS_OK, "%s", err.text);
+    return plan;
+}
+
+START_TEST(proven_and_no_compute_waits)
+{
+    for (int n = 1; n <= 8; n++)
+        for (int cap = 1; cap <= 400; cap = 3 * cap + 7)
+            for (int serial = 0; serial < 2; serial++) {
+                struct iteration it;
+                int64_t op;
+                open_iteration(&it, cap);
+                struct plan plan = plan_iteration(&it, n, serial, n % 2 ? REDOP_AVG : REDOP_SUM);
+                assert_proven(&plan);
+                ck_assert_int_eq(overlap_compute_waits(&plan, &op, NULL), STATUS_OK);
+                ck_assert_int_eq(op, NONE);
+                plan_free(&plan);
+                close_iteration(&it);
+            }
+}
+END_TEST
+
+/* The check of no_compute_waits can fail. */
+START_TEST(a_compute_that_waits_is_found)
+{
+    struct iteration it;
+    int64_t op, copy = 0, compute;
+    open_iteration(&it, 40);
+    struct plan plan = plan_iteration(&it, 3, 0, REDOP_SUM);
+    while (plan.ops[copy].kind != OP_COPY)
+        copy++;
+    for (compute = plan.n_ops - 1; plan.ops[compute].kind != OP_COMPUTE;)
+        compute--;
+    ck_assert_int_eq(plan_add_wait(&plan, compute, (struct wait){copy, WAIT_SERIAL}, NULL), 0);
+    ck_assert_int_eq(overlap_compute_waits(&plan, &op, NULL), STATUS_OK);
+    ck_assert_int_eq(op, compute);
+    plan_free(&plan);
+    close_iteration(&it);
+}
+END_TEST
+
+START_TEST(every_wait_is_needed)
+{
+    for (int n = 2; n <= 5; n++) {
+        struct iteration it;
+        open_iteration(&it, 60);
+        struct plan plan = plan_iteration(&it, n, 0, REDOP_AVG);
+        for (int64_t id = 0; id < plan.n_ops; id++)
+            for (int i = 0; i < plan.ops[id].n_waits; i++) {
+                char name[OP_NAME_SIZE];
+                struct wait taken = take_wait(&plan, id, i);
+                struct proof proof = prove(&plan);
+                ck_assert_msg(proof_total(&proof) > 0, "N=%d, %s", n, op_name(&plan, id, name));
+                proof_free(&proof);
+                put_back(&plan, id, i, taken);
+            }
+        plan_free(&plan);
+        close_iteration(&it);
+    }
+}
+END_TEST
+
+/* Only waits differ between the two plans, and none of the serial one's is of another reason. */
+START_TEST(the_serial_plan_differs_in_waits_only)
+{
+    struct iteration it;
+    int n_serial = 0;
+    open_iteration(&it, 40);
+    struct plan a = plan_iteration(&it, 4, 0, REDOP_AVG), b = plan_iteration(&it, 4, 1, REDOP_AVG);
+    ck_assert_int_eq(a.n_ops, b.n_ops);
+    for (int64_t id = 0; id < a.n_ops; id++) {
+        struct op x = a.ops[id], y = b.ops[id];
+        x.first_wait = y.first_wait = 0;
+        x.n_waits = y.n_waits = 0;
+        ck_assert_int_eq(memcmp(&x, &y, sizeof x), 0);
+    }
+    for (int64_t i = 0; i < b.n_waits; i++)
+        n_serial += b.waits[i].reason == WAIT_SERIAL;
+    ck_assert_int_gt(n_serial, 0);
+    plan_free(&a);
+    plan_free(&b);
+    close_iteration(&it);
+}
+END_TEST
+
+/* Same bits either way, under the model and any random schedule; and the figures add up. */
+START_TEST(runs_right_and_adds_up)
+{
+    for (int n = 1; n <= 5; n++) {
+        struct iteration it;
+        uint64_t hash = 0;
+        open_iteration(&it, 60);
+        for (int way = 0; way < 6; way++) {
+            const struct run_options options = {.timed = 1, .random = way > 1,
+                                                .seed = (uint64_t)way};
+            struct bench b;
+            struct figures f[8];
+            bench_open(&b, BACKEND_HOST, plan_iteration(&it, n, way % 2, REDOP_AVG), "random:3",
+                       &options);
+            bench_run(&b);
+            ck_assert_int_eq(b.verdict.n_wrong + b.verdict.n_different, 0);
+            ck_assert_int_eq(b.verdict.n_checked, n * it.model.count);
+            ck_assert(way == 0 || b.verdict.hash == hash);
+            hash = b.verdict.hash;
+            ck_assert_int_eq(timeline_figures(&b.plan, &b.timing, f, NULL), STATUS_OK);
+            for (int rank = 0; rank < n; rank++) {
+                ck_assert_int_eq(f[rank].hidden + f[rank].exposed, f[rank].communication);
+                ck_assert_int_le(f[rank].hidden, f[rank].compute);
+                ck_assert_int_eq(f[rank].communication > 0, n > 1);
+                ck_assert(way != 1 || f[rank].communication == 0 ||
+                          f[rank].first_start >= f[rank].compute_end);
+            }
+            bench_close(&b);
+        }
+        close_iteration(&it);
+    }
+}
+END_TEST
+
+/* Times by hand: one rank computes 3 us, sends 4 to 9 and 11 to 12, and computes again 8 to 10. */
+START_TEST(figures_by_hand)
+{
+    struct plan plan = read_plan("plan 1\nranks 2\ncount 4\n"
+                                 "a: compute 0.data[0:1] layer 1\n"
+                                 "x: copy 0.data[0:1] -> 1.data[0:1] bucket 0\n"
+                                 "y: copy 0.data[0:1] -> 1.data[0:1] bucket 0\n"
+                                 "b: compute 0.data[1:2] layer 0\n"
+                                 "z: copy 0.data[1:2] -> 1.data[1:2] bucket 1\n");
+    int64_t begin[] = {0, 4000, 6000, 8000, 11000}, end[] = {3000, 5000, 9000, 10000, 12000};
+    const struct timing timing = {.per_op = 1, .begin_ns = begin, .end_ns = end, .total_ns = 12000};
+    struct figures f[2];
+    ck_assert_int_eq(timeline_figures(&plan, &timing, f, NULL), STATUS_OK);
+    ck_assert_int_eq(f[0].compute, 5000);
+    ck_assert_int_eq(f[0].communication, 6000); /* bucket 0 from its first begin to its last end */
+    ck_assert_int_eq(f[0].hidden, 1000);
+    ck_assert_int_eq(f[0].exposed, 5000);
+    ck_assert_int_eq(f[0].compute_end, 10000);
+    ck_assert_int_eq(f[0].iteration, 12000);
+    ck_assert_int_eq(f[1].communication, 0);
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *overlap_suite(void)
+{
+    Suite *suite = suite_create("overlap");
+    TCase *tests = tcase_create("overlap");
+    tcase_add_test(tests, models_have_the_published_sizes);
+    tcase_add_test(tests, work_is_about_what_is_published);
+    tcase_add_test(tests, resnet18_as_pytorch_packs_it);
+    tcase_add_test(tests, the_article_has_four_buckets);
+    tcase_add_test(tests, three_linear_layers_either_way_round);
+    tcase_add_test(tests, types_are_not_mixed);
+    tcase_add_test(tests, layers_of_ones_own);
+    tcase_add_test(tests, proven_and_no_compute_waits);
+    tcase_add_test(tests, a_compute_that_waits_is_found);
+    tcase_add_test(tests, every_wait_is_needed);
+    tcase_add_test(tests, the_serial_plan_differs_in_waits_only);
+    tcase_add_test(tests, runs_right_and_adds_up);
+    tcase_add_test(tests, figures_by_hand);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
