@@ -269,8 +269,9 @@ enum status model_open_layers(struct model *model, const char *text, struct erro
             add(&b, name, "", count, EQUAL_USES);
         }
     } else if (isdigit((unsigned char)*text) && strchr(text, 'x')) {
-        b.status = fail(err, STATUS_USAGE, "--layers %s: NxSIZE is wanted, as in 20x6.25MiB: N "
-                        "from 1 to %d, SIZE in B, KiB, MiB or GiB and a multiple of 4 bytes, or a file",
+        b.status = fail(err, STATUS_USAGE,
+                        "--layers %s: NxSIZE is wanted, as in 20x6.25MiB: N from 1 to %d, SIZE in "
+                        "B, KiB, MiB or GiB and a multiple of 4 bytes, or a file",
                         quote_text(text).text, MOST_LAYERS);
     } else {
         b.status = read_file(&b, text);
