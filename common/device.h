@@ -39,6 +39,10 @@ struct device_link {
     int from, to; /* ranks */
 };
 
+/* What work() does for so long: pass the time on one thread, keep the arithmetic units of the whole
+ * device busy, or its memory. Simulated GPUs only pass the time. */
+enum device_work { WORK_WAITS, WORK_ARITHMETIC, WORK_MEMORY };
+
 struct device_setup {
     int n_ranks;
     const int *device_of;            /* [n_ranks]: device of each rank; several may share one */
@@ -48,6 +52,7 @@ struct device_setup {
     enum dtype dtype;
     int timed;                       /* events carry times (always so on the host backend) */
     int timeout_s;                   /* cuda: sync gives up after so many seconds */
+    enum device_work work;           /* cuda: see above; measured once by open */
     int peer_off;                    /* cuda: do not use peer access even where there is some */
     struct device_model model;       /* host */
     int random;                      /* host: instead of the modelled clock, pick any op that the */
@@ -107,6 +112,10 @@ struct device_verbs {
     /* Queue: for so long (0 .. DEVICE_MAX_DELAY_NS) the stream does nothing else. It is how a plan
      * with a missing wait is made to go wrong for certain: see run.h. */
     enum status (*delay)(struct device *d, int stream, int64_t ns, struct error *err);
+
+    /* Queue work of the setup's kind that takes ns (0 .. DEVICE_MAX_DELAY_NS) where nothing else
+     * runs on the device, and longer where it has to share it. */
+    enum status (*work)(struct device *d, int stream, int64_t ns, struct error *err);
 
     /* Queue: the event happens when all that precedes it on the stream is done. An event is
      * recorded once between two syncs, before anything waits for it. */

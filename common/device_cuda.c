@@ -229,6 +229,7 @@ static void give_back(struct cuda_device *c)
             if (c->ranks[rank].streams[lane])
                 (void)cudaStreamDestroy(c->ranks[rank].streams[lane]);
     }
+    cuda_work_close(c);
     cuda_links_close(c);
     (void)cudaGetLastError();
 }
@@ -265,7 +266,9 @@ static const struct device_verbs verbs = {
     .copy = cuda_copy,
     .reduce = cuda_reduce,
     .compute = cuda_compute,
-    .scale = cuda_scale, .delay = cuda_delay,
+    .scale = cuda_scale,
+    .delay = cuda_delay,
+    .work = cuda_work,
     .record = cuda_record,
     .wait = cuda_wait,
     .sync = cuda_sync,
@@ -286,6 +289,7 @@ static enum status make(struct cuda_device **out, const struct device_setup *set
     c->timed = setup->timed;
     c->timeout_s = setup->timeout_s > 0 ? setup->timeout_s : DEFAULT_TIMEOUT_S;
     c->peer_off = setup->peer_off;
+    c->work = setup->work;
     TRY(allocate(&got, c->n_ranks, sizeof *c->ranks, "the ranks", err));
     c->ranks = got;
     TRY(allocate(&got, c->n_ranks, sizeof *c->gpus, "the devices", err));
@@ -366,6 +370,7 @@ enum status device_cuda_open(struct device **out, const struct device_setup *set
     c->pairs = pairs;
     c->base.facts.n_devices = c->n_gpus;
     TRY(cuda_links_open(c, setup, err));
+    TRY(cuda_work_open(c, err));
     if (c->timed) {
         TRY(cuda_gate_make(c, err));
         TRY(cuda_clock_open(c, err));

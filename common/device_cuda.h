@@ -31,6 +31,8 @@ struct cuda_gpu {
     char name[96];
     cudaEvent_t mark, spare; /* see device_cuda_clock.c */
     int64_t mark_ns;         /* the mark on the common clock */
+    double block_ns;         /* of work, see device_cuda_work.c; and what that reads */
+    void *scratch;
 };
 
 /* An event belongs to the GPU it was created on and can be recorded there only, so it is created
@@ -49,6 +51,7 @@ struct cuda_device {
     int n_ranks, n_gpus;
     enum dtype dtype;
     int timed, timeout_s, peer_off;
+    enum device_work work;
     struct cuda_rank *ranks;
     struct cuda_gpu *gpus;
     unsigned char *pairs;       /* [n_gpus * n_gpus] of enum cuda_pair: [from * n_gpus + to] */
@@ -102,6 +105,12 @@ void cuda_gate_count(struct cuda_device *c, int stream);
 void cuda_gate_let_go(struct cuda_device *c);
 void cuda_gate_remove(struct cuda_device *c);
 
+/* Work: open measures it; queue starts it on the stream, which is of the current device. */
+enum status cuda_work_open(struct cuda_device *c, struct error *err);
+enum status cuda_work_queue(struct cuda_device *c, int gpu, int64_t ns, cudaStream_t stream,
+                            struct error *err);
+void cuda_work_close(struct cuda_device *c);
+
 enum status cuda_clock_open(struct cuda_device *c, struct error *err);
 enum status cuda_clock_start(struct cuda_device *c, struct error *err);
 void cuda_clock_close(struct cuda_device *c);
@@ -117,6 +126,7 @@ enum status cuda_compute(struct device *d, int stream, struct pattern pattern, i
                          struct span to, struct error *err);
 enum status cuda_scale(struct device *d, int stream, int n, struct span at, struct error *err);
 enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err);
+enum status cuda_work(struct device *d, int stream, int64_t ns, struct error *err);
 enum status cuda_record(struct device *d, int64_t event, int stream, struct error *err);
 enum status cuda_wait(struct device *d, int stream, int64_t event, struct error *err);
 enum status cuda_sync(struct device *d, struct error *err);

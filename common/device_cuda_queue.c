@@ -226,6 +226,23 @@ out:
     return status;
 }
 
+enum status cuda_work(struct device *d, int stream, int64_t ns, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    if (c->work == WORK_WAITS)
+        return cuda_delay(d, stream, ns, err);
+    TRY(check_stream(c, stream, "work", err));
+    if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
+        return fail(err, STATUS_MACHINE, "work: %lld ns are not from 0 to %d", (long long)ns,
+                    DEVICE_MAX_DELAY_NS);
+    TRY(begin(c, stream, "work", &place, err));
+    TRY(cuda_work_queue(c, place.gpu, ns, place.stream, err));
+out:
+    return status;
+}
+
 /* Events. */
 
 static enum status create_on(struct cuda_device *c, struct cuda_event *event, int gpu,

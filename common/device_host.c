@@ -361,7 +361,7 @@ static void host_close(struct device *d)
 static const struct device_verbs verbs = {
     .name = "host", .close = host_close, .alloc = host_alloc, .put = host_put, .get = host_get,
     .copy = host_copy, .reduce = host_reduce, .compute = host_compute, .scale = host_scale,
-    .delay = host_delay,
+    .delay = host_delay, .work = host_delay,
     .record = host_record, .wait = host_wait, .sync = host_sync, .elapsed = host_elapsed,
 };
 

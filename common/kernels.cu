@@ -163,6 +163,48 @@ __global__ void delay_kernel(int64_t ns)
         ;
 }
 
+constexpr int WORK_THREADS = 512;
+constexpr int WORK_ROUNDS = 400;         // of multiplications and additions, 4 chains of them
+constexpr int WORK_BYTES = 64 << 10;     // that a block reads
+
+// Nothing is ever stored, but the compiler cannot know that the sum is never that.
+__global__ void __launch_bounds__(WORK_THREADS) work_arithmetic_kernel(float *never)
+{
+    float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
+    for (int i = 0; i < WORK_ROUNDS; i++) {
+        a = a * 0.5f + 1;
+        b = b * 0.5f + 1;
+        c = c * 0.5f + 1;
+        d = d * 0.5f + 1;
+    }
+    if (a + b + c + d == -1)
+        *never = a;
+}
+
+__global__ void __launch_bounds__(WORK_THREADS) work_memory_kernel(const uint4 *scratch,
+                                                                   int64_t pieces, float *never)
+{
+    const uint4 *from = scratch + blockIdx.x % pieces * (WORK_BYTES / (int64_t)sizeof *scratch);
+    unsigned sum = 0;
+    for (int i = threadIdx.x; i < WORK_BYTES / (int)sizeof *scratch; i += WORK_THREADS) {
+        const uint4 v = from[i];
+        sum += v.x ^ v.y ^ v.z ^ v.w;
+    }
+    if (sum == 0xdeadbeef)
+        *never = sum;
+}
+
+cudaError_t launch_work(const void *kernel, int64_t blocks, void **args, cudaStream_t stream)
+{
+    const int64_t most = 1 << 30;
+    cudaError_t launched = cudaSuccess;
+    for (; blocks > 0 && launched == cudaSuccess; blocks -= most)
+        launched = cudaLaunchKernel(kernel, (unsigned)(blocks < most ? blocks : most), WORK_THREADS,
+                                    args, 0, stream);
+    const cudaError_t last = cudaGetLastError();
+    return launched != cudaSuccess ? launched : last;
+}
+
 struct cut (*const cuts[N_DTYPES])(const void *, const void *, int64_t) = {ARITH_TYPES(CUT_ROW)};
 
 cudaError_t launch(const void *kernel, struct cut cut, int blocks, void **args,
@@ -236,9 +278,27 @@ cudaError_t kernels_delay(int64_t ns, cudaStream_t stream)
     return launched != cudaSuccess ? launched : last;
 }
 
+cudaError_t kernels_work_arithmetic(int64_t blocks, cudaStream_t stream)
+{
+    float *never = nullptr;
+    void *args[] = {&never};
+    return launch_work((const void *)work_arithmetic_kernel, blocks, args, stream);
+}
+
+cudaError_t kernels_work_memory(int64_t blocks, const void *scratch, size_t bytes,
+                                cudaStream_t stream)
+{
+    float *never = nullptr;
+    int64_t pieces = (int64_t)(bytes / WORK_BYTES);
+    void *args[] = {&scratch, &pieces, &never};
+    return launch_work((const void *)work_memory_kernel, blocks, args, stream);
+}
+
 cudaError_t kernels_load(void)
 {
-    const void *const delays[] = {(const void *)delay_kernel};
+    const void *const delays[] = {(const void *)delay_kernel,
+                                  (const void *)work_arithmetic_kernel,
+                                  (const void *)work_memory_kernel};
     cudaError_t result = load(&reduce_kernels[0][0], N_DTYPES * N_REDOPS);
     if (result == cudaSuccess)
         result = load(scale_kernels, N_DTYPES);
@@ -247,6 +307,6 @@ cudaError_t kernels_load(void)
     if (result == cudaSuccess)
         result = load(fill_kernels, sizeof fill_kernels / sizeof *fill_kernels);
     if (result == cudaSuccess)
-        result = load(delays, 1);
+        result = load(delays, sizeof delays / sizeof *delays);
     return result;
 }

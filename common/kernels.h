@@ -44,6 +44,12 @@ cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, in
 /* Does nothing for `ns` nanoseconds of the GPU's global timer, on one thread. */
 cudaError_t kernels_delay(int64_t ns, cudaStream_t stream);
 
+/* `blocks` blocks of work, of a few microseconds each where the device is full of them: arithmetic
+ * only, or reading `scratch`, from its beginning again when its end is reached. */
+cudaError_t kernels_work_arithmetic(int64_t blocks, cudaStream_t stream);
+cudaError_t kernels_work_memory(int64_t blocks, const void *scratch, size_t bytes,
+                                cudaStream_t stream);
+
 /* Loads every kernel on the current device. CUDA otherwise loads each at its first launch, which
  * falls into the first measurement and can wait for kernels that already run. */
 cudaError_t kernels_load(void);

@@ -11,15 +11,12 @@
 #include "common/quote.h"
 #include "overlap/overlap.h"
 #include "overlap/timeline.h"
-#include "ring/check.h"
 #include "ring/run.h"
+#include "ring/show.h"
 #include "ring/verify.h"
 
 struct iteration { /* one way to run it */
-    struct plan plan;
-    struct proof proof;
-    struct timing timing;
-    struct verdict verdict;
+    struct story story;
     struct figures *figures; /* owned, [n_ranks] */
 };
 
@@ -34,6 +31,7 @@ struct step {
     double backward_us;  /* of a rank that is not slow */
     int computes_wait;   /* some compute waits for communication */
     struct iteration overlapped, serial;
+    char notice[256];    /* on simulated or shared GPUs */
     struct error *err;
 };
 
@@ -141,41 +139,53 @@ static void explain(const struct step *p)
 
 /* ---- running ---- */
 
-static enum status run_iteration(struct step *p, struct iteration *it, int serial)
+static enum status make_plan(struct step *p, struct plan *plan, int serial)
 {
-    enum status status = STATUS_OK;
     const struct settings *s = p->s;
-    struct device *device = NULL;
     const struct overlap_shape shape = {
         .n_ranks = s->n_ranks, .pieces = s->pieces, .slots = s->slots, .dtype = s->dtype,
         .redop = s->redop, .model = &p->model, .buckets = &p->buckets, .layer_ns = p->layer_ns,
         .slowness = p->slowness, .serial = serial,
     };
+    return overlap_plan(plan, &shape, p->err);
+}
+
+/* On `backend`; with times_only nothing is verified. */
+static enum status run_iteration(struct step *p, struct iteration *it, int serial,
+                                 enum device_backend backend, int times_only)
+{
+    enum status status = STATUS_OK;
+    const struct settings *s = p->s;
+    struct story *story = &it->story;
     const struct run_options options = {
         .device_of = s->device_of, .timed = 1, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .model = s->model, .random = s->random, .seed = s->seed,
-        .times_only = s->times_only,
+        .times_only = times_only, .work = s->work,
     };
-    TRY(overlap_plan(&it->plan, &shape, p->err));
-    TRY(check_plan(&it->plan, &it->proof, p->err));
-    TRY(run_open(&device, s->backend, &it->plan, &options, p->err));
-    TRY(run_plan(device, &it->plan, &s->data, &options, &it->timing, p->err));
-    if (!s->times_only)
-        TRY(verify(device, &it->plan, &s->data, &it->verdict, p->err));
+    TRY(make_plan(p, &story->plan, serial));
+    TRY(check_plan(&story->plan, &story->proof, p->err));
+    TRY(run_open(&story->device, backend, &story->plan, &options, p->err));
+    TRY(run_plan(story->device, &story->plan, &s->data, &options, &story->timing, p->err));
+    if (!times_only)
+        TRY(verify(story->device, &story->plan, &s->data, &story->verdict, p->err));
     TRY(allocate((void **)&it->figures, s->n_ranks, sizeof *it->figures, "figures", p->err));
-    TRY(timeline_figures(&it->plan, &it->timing, it->figures, p->err));
+    TRY(timeline_figures(&story->plan, &story->timing, it->figures, p->err));
 out:
-    if (device)
-        device->verbs->close(device);
     return status;
+}
+
+/* Gives the device's memory back and keeps the rest: two iterations need not fit side by side. */
+static void leave_device(struct iteration *it)
+{
+    it->story.device->verbs->close(it->story.device);
+    it->story.device = NULL;
 }
 
 static void free_iteration(struct iteration *it)
 {
-    plan_free(&it->plan);
-    proof_free(&it->proof);
-    timing_free(&it->timing);
+    story_free(&it->story);
     free(it->figures);
+    memset(it, 0, sizeof *it);
 }
 
 /* ---- the report ---- */
@@ -192,17 +202,23 @@ static int slowest(const struct step *p)
     return rank;
 }
 
+static const char *const work_words[] = {
+    [WORK_WAITS] = "wait, and leave the chip empty",
+    [WORK_ARITHMETIC] = "fill the chip with arithmetic, as long as this takes on an idle GPU",
+    [WORK_MEMORY] = "fill the chip with reads of its memory, as long as this takes on an idle GPU",
+};
+
 static void print_head(const struct step *p)
 {
     const struct settings *s = p->s;
+    const struct story *story = &p->overlapped.story;
     char bytes[FORMAT_SIZE], line[256];
     printf("overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each of %d "
            "rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
            dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
-    if (s->backend == BACKEND_HOST)
-        printf("  note      no GPU is used, but simulated ones: %s, times are modelled\n",
-               s->times_only ? "no data moves" : "real data moves");
+    if (p->notice[0])
+        printf("  note      %s%s\n", p->notice, s->times_only ? " (here no data moves)" : "");
     printf("  buckets   %d, rule %s, in launch order:", p->buckets.n, bucket_rule_name(p->rule));
     for (int k = 0; k < p->buckets.n && k < 6; k++)
         printf(" %" PRId64, p->buckets.items[k].bytes);
@@ -211,12 +227,10 @@ static void print_head(const struct step *p)
     if (s->backward_us <= 0)
         printf("            (assumed: 4 FLOP per weight and use, 32 samples, 200 TFLOP/s)\n");
     if (s->backend == BACKEND_CUDA)
-        printf("            computes only pass the time: a kernel that waits and leaves the chip "
-               "empty\n");
+        printf("            made of kernels that %s\n", work_words[s->work]);
     if (s->slow)
         printf("  slow      rank %d computes %g times as long\n", s->slow_rank, s->slow_factor);
-    printf("  proof     %s\n", proof_line(&p->overlapped.plan, &p->overlapped.proof, line,
-                                          sizeof line));
+    printf("  proof     %s\n", proof_line(&story->plan, &story->proof, line, sizeof line));
     printf("            no compute waits, directly or through others, for a copy or an add: %s\n",
            p->computes_wait ? "NOT SO" : "so it is");
 }
@@ -247,11 +261,11 @@ static void print_why(const struct step *p, int rank)
         if (p->overlapped.figures[r].compute_end < end &&
             p->overlapped.figures[r].exposed > f->exposed)
             waiting++;
-    for (int64_t id = 0; id < p->overlapped.plan.n_ops; id++) {
-        const struct op *op = &p->overlapped.plan.ops[id];
+    for (int64_t id = 0; id < p->overlapped.story.plan.n_ops; id++) {
+        const struct op *op = &p->overlapped.story.plan.ops[id];
         if (op->rank == rank && op->bucket != NONE && op->bucket < p->buckets.n - 1 &&
-            p->overlapped.timing.end_ns[id] > last_ready)
-            last_ready = p->overlapped.timing.end_ns[id];
+            p->overlapped.story.timing.end_ns[id] > last_ready)
+            last_ready = p->overlapped.story.timing.end_ns[id];
     }
     if (f->exposed == 0)
         printf("  why       nothing is exposed\n");
@@ -271,7 +285,8 @@ static void print_numbers(const struct step *p)
 {
     int rank = slowest(p);
     const struct figures *f = &p->overlapped.figures[rank];
-    double serial = us(p->serial.timing.total_ns), overlapped = us(p->overlapped.timing.total_ns);
+    double serial = us(p->serial.story.timing.total_ns);
+    double overlapped = us(p->overlapped.story.timing.total_ns);
     int64_t bound = f->compute > f->communication ? f->compute : f->communication;
     printf("\n  of rank %d, whose backward pass ends last:\n", rank);
     printf("  compute              %10.1f us  its backward pass\n", us(f->compute));
@@ -295,7 +310,7 @@ static void print_numbers(const struct step *p)
 
 static void print_verdicts(const struct step *p)
 {
-    const struct verdict *v = &p->overlapped.verdict;
+    const struct verdict *v = &p->overlapped.story.verdict;
     printf("\n");
     if (p->s->times_only) {
         printf("  values                     n/a: --times-only moves no data\n");
@@ -305,7 +320,7 @@ static void print_verdicts(const struct step *p)
     printf("  value right                %s   every gradient, as the optimizer left it\n",
            v->n_wrong ? "NO" : "yes");
     printf("  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
-           p->serial.verdict.hash == v->hash ? " (overlapped and serial)"
+           p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
                                              : " overlapped; serial gives ANOTHER");
 }
 
@@ -313,14 +328,14 @@ static enum status judge(const struct step *p)
 {
     const struct iteration *both[] = {&p->overlapped, &p->serial};
     for (int i = 0; i < 2; i++) {
-        if (proof_total(&both[i]->proof))
+        if (proof_total(&both[i]->story.proof))
             return fail(p->err, STATUS_WRONG, "the plan is refuted");
-        if (both[i]->verdict.n_wrong || both[i]->verdict.n_different)
+        if (both[i]->story.verdict.n_wrong || both[i]->story.verdict.n_different)
             return fail(p->err, STATUS_WRONG, "the result is wrong");
     }
     if (p->computes_wait)
         return fail(p->err, STATUS_WRONG, "a compute waits for communication");
-    return p->overlapped.verdict.hash == p->serial.verdict.hash
+    return p->overlapped.story.verdict.hash == p->serial.story.verdict.hash
                ? STATUS_OK
                : fail(p->err, STATUS_WRONG, "the overlapped run and the serial one gave different "
                       "results");
@@ -333,13 +348,132 @@ static void print_report(const struct step *p)
         print_head(p);
         printf("\n%s: digits are buckets in launch order, u is the optimizer, a dot is rest\n",
                p->s->no_overlap ? "serial" : "overlapped");
-        timeline_print(&shown->plan, &shown->timing, p->bucket_of, stdout);
+        timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of, stdout);
         print_ranks(p);
         print_numbers(p);
         printf("  host waits inside the step: 0 (every op is queued before the first is waited "
                "for)\n");
     }
     print_verdicts(p);
+}
+
+/* The model says how many elements there are; an average is what DDP makes of gradients. */
+static enum status settle(struct step *p)
+{
+    struct settings *s = p->s;
+    if (s->count >= 0)
+        return fail(p->err, STATUS_USAGE, "--count: overlap takes its count from the model; leave "
+                    "it out");
+    s->count = p->model.count;
+    s->redop = s->redop_given ? s->redop : REDOP_AVG;
+    return settings_settle(s, NULL, p->err);
+}
+
+static void free_step(struct step *p)
+{
+    free_iteration(&p->overlapped);
+    free_iteration(&p->serial);
+    buckets_free(&p->buckets);
+    model_free(&p->model);
+    free(p->layer_ns);
+    free(p->bucket_of);
+    free(p->slowness);
+}
+
+/* ---- --sweep-cap ---- */
+
+#define MOST_CAPS 64
+
+static enum status read_caps(const struct step *p, double *caps, int *n)
+{
+    *n = 0;
+    for (const char *at = p->s->sweep;; at++) {
+        char *end;
+        double cap = strtod(at, &end);
+        if (end == at || !(cap >= 1e-6 && cap <= 1e6) || *n == MOST_CAPS ||
+            (*end != ',' && *end != '\0'))
+            return fail(p->err, STATUS_USAGE, "--sweep-cap %s: up to %d caps in MiB are wanted, "
+                        "with commas between, as in 1,5,10,25", quote_text(p->s->sweep).text, MOST_CAPS);
+        caps[(*n)++] = cap;
+        at = end;
+        if (*end == '\0')
+            return STATUS_OK;
+    }
+}
+
+/* Exposed time of the rank whose backward pass ends last, and the whole iteration, in us. */
+static enum status try_cap(struct step *p, enum device_backend backend, double *exposed,
+                           double *iteration)
+{
+    struct iteration it = {.figures = NULL};
+    enum status status = run_iteration(p, &it, 0, backend, backend == BACKEND_HOST);
+    int last = 0;
+    for (int rank = 0; status == STATUS_OK && rank < p->s->n_ranks; rank++)
+        if (it.figures[rank].compute_end > it.figures[last].compute_end)
+            last = rank;
+    if (status == STATUS_OK) {
+        *exposed = us(it.figures[last].exposed);
+        *iteration = us(it.story.timing.total_ns);
+    }
+    free_iteration(&it);
+    return status;
+}
+
+/* One line for each cap: as the model predicts, and on GPUs as measured beside it. */
+static enum status sweep(struct step *p)
+{
+    enum status status = STATUS_OK;
+    double caps[MOST_CAPS], exposed, iteration, best = INFINITY, best_cap = 0;
+    int n, measured = p->s->backend == BACKEND_CUDA;
+    TRY(read_caps(p, caps, &n));
+    printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
+           "                            model: %s%s\n"
+           "   cap MiB  buckets    ops  exposed us  iteration us%s\n", p->model.name, p->s->n_ranks,
+           p->backward_us, p->s->model.name, measured ? ", and measured beside it" : "",
+           measured ? "   exposed us  iteration us" : "");
+    for (int i = 0; i < n; i++) {
+        struct plan plan = {0};
+        buckets_free(&p->buckets);
+        TRY(buckets_open(&p->buckets, &p->model, (int)dtype_size(p->s->dtype), p->rule,
+                         (int64_t)((p->s->first_mib > 0 ? p->s->first_mib : 1) * MIB),
+                         (int64_t)(caps[i] * MIB), p->err));
+        status = make_plan(p, &plan, 0);
+        int64_t n_ops = plan.n_ops;
+        plan_free(&plan);
+        if (status != STATUS_OK)
+            goto out;
+        TRY(try_cap(p, BACKEND_HOST, &exposed, &iteration));
+        printf("%10.6g %8d %6" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops, exposed,
+               iteration);
+        if (measured) {
+            TRY(try_cap(p, BACKEND_CUDA, &exposed, &iteration));
+            printf("   %10.1f  %12.1f", exposed, iteration);
+        }
+        printf("\n");
+        if (iteration < best) {
+            best = iteration;
+            best_cap = caps[i];
+        }
+    }
+    printf("\n  best: %.6g MiB, %.1f us an iteration (%s)\n", best_cap, best,
+           measured ? "measured, single runs" : "modelled");
+out:
+    return status;
+}
+
+/* ---- the commands ---- */
+
+enum status overlap_make_plan(struct settings *s, struct plan *plan, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct step p = {.s = s, .err = err};
+    TRY(open_model(&p));
+    TRY(settle(&p));
+    TRY(share_out(&p));
+    TRY(make_plan(&p, plan, s->no_overlap));
+out:
+    free_step(&p);
+    return status;
 }
 
 enum status overlap_step(struct settings *s, struct error *err)
@@ -352,27 +486,29 @@ enum status overlap_step(struct settings *s, struct error *err)
         explain(&p);
         goto out;
     }
-    if (s->count >= 0 || s->repeat > 1)
-        TRY(fail(err, STATUS_USAGE, "overlap takes its count from the model"));
-    s->count = p.model.count;
-    s->redop = s->redop_given ? s->redop : REDOP_AVG;
-    TRY(settings_settle(s, NULL, err));
+    if (s->trace == TRACE_TEXT || (s->trace == TRACE_JSON && (s->no_overlap || s->sweep)))
+        TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json is "
+                 "offered, of the overlapped run"));
+    TRY(settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));
     TRY(share_out(&p));
-    TRY(run_iteration(&p, &p.overlapped, 0));
-    TRY(run_iteration(&p, &p.serial, 1));
-    TRY(overlap_compute_waits(&p.overlapped.plan, &waiting, err));
+    if (s->sweep) {
+        TRY(sweep(&p));
+        goto out;
+    }
+    TRY(run_iteration(&p, &p.serial, 1, s->backend, s->times_only));
+    leave_device(&p.serial);
+    TRY(run_iteration(&p, &p.overlapped, 0, s->backend, s->times_only));
+    TRY(overlap_compute_waits(&p.overlapped.story.plan, &waiting, err));
     p.computes_wait = waiting != NONE;
-    print_report(&p);
+    show_notice(s, &p.overlapped.story.device->facts, p.notice, sizeof p.notice);
+    if (s->trace == TRACE_JSON)
+        TRY(show(s, s->no_overlap ? &p.serial.story : &p.overlapped.story, err));
+    else
+        print_report(&p);
     TRY(judge(&p));
 out:
-    free_iteration(&p.overlapped);
-    free_iteration(&p.serial);
-    buckets_free(&p.buckets);
-    model_free(&p.model);
-    free(p.layer_ns);
-    free(p.bucket_of);
-    free(p.slowness);
+    free_step(&p);
     return status;
 }

@@ -16,4 +16,7 @@
 /* STATUS_WRONG: a refuted plan, a wrong result, or two runs that differ. */
 enum status overlap_step(struct settings *settings, struct error *err);
 
+/* The plan that these settings make (--no-overlap: the serial one), without running it. */
+enum status overlap_make_plan(struct settings *settings, struct plan *plan, struct error *err);
+
 #endif

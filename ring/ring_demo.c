@@ -22,16 +22,6 @@
 #include "ring/show.h"
 #include "ring/verify.h"
 
-static void story_free(struct story *story)
-{
-    if (story->device)
-        story->device->verbs->close(story->device);
-    values_free(&story->values);
-    timing_free(&story->timing);
-    proof_free(&story->proof);
-    plan_free(&story->plan);
-}
-
 /* ---- run and verify ---- */
 
 static enum status judge_values(const struct story *story)
@@ -199,7 +189,10 @@ static enum status command_plan(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
     struct plan plan = {0};
-    TRY(make_plan(s, &plan, err));
+    if (s->network || s->layers)
+        TRY(overlap_make_plan(s, &plan, err));
+    else
+        TRY(make_plan(s, &plan, err));
     plan_write(&plan, stdout);
 out:
     plan_free(&plan);

@@ -57,7 +57,7 @@ enum status run_open(struct device **device, enum device_backend backend, const 
         .n_ranks = plan->n_ranks, .device_of = options->device_of, .dtype = plan->dtype,
         .timed = options->timed, .timeout_s = options->timeout_s, .peer_off = options->peer_off,
         .model = options->model, .random = options->random, .seed = options->seed,
-        .times_only = options->times_only,
+        .times_only = options->times_only, .work = options->work,
     };
     *device = NULL;
     TRY(find_links(plan, &links, &setup.n_links, err));
@@ -110,7 +110,7 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     case OP_UPDATE: return verbs->scale(device, stream, PLAN_UPDATE_DIVISOR, op->dst, err);
     default:
         if (op->cost_ns > 0) {
-            enum status status = verbs->delay(device, stream, op->cost_ns, err);
+            enum status status = verbs->work(device, stream, op->cost_ns, err);
             if (status != STATUS_OK)
                 return status;
         }

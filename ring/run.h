@@ -33,6 +33,7 @@ struct run_options {
     int stale_uploads;          /* host: each upload reads the buffer only once it holds the next
                                    rank's data: the fault of the exhibit `host-buffer` */
     int timeout_s, peer_off;    /* cuda */
+    enum device_work work;      /* cuda: what computes with a cost do */
     struct device_model model;  /* host */
     int random;                 /* host: see struct device_setup */
     uint64_t seed;

@@ -256,6 +256,24 @@ SETTER(set_backward)
     return set_real("backward-us", text, 0.001, 1e9, "us", &s->backward_us, err);
 }
 
+SETTER(set_compute)
+{
+    SETTINGS;
+    static const char *const names[] = {
+        [WORK_WAITS] = "waits", [WORK_ARITHMETIC] = "arithmetic", [WORK_MEMORY] = "memory",
+    };
+    s->cuda_only = "--compute";
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            s->work = (enum device_work)i;
+            return STATUS_OK;
+        }
+    return fail(err, STATUS_USAGE, "--compute %s: arithmetic, memory or waits is wanted",
+                quote_text(text).text);
+}
+
+SETTER(set_sweep) { SETTINGS; return set_file("sweep-cap", text, &s->sweep, err); }
+
 SETTER(set_slow)
 {
     SETTINGS;
@@ -306,22 +324,34 @@ static const struct option_row rows[] = {
     {0, "backend", "B", RING | OVERLAP | BUGS,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
-    {0, "model", "M", OVERLAP, "article (default), mlp, resnet18, resnet50 or gpt2", set_network},
-    {0, "layers", "L", OVERLAP,
+    {0, "model", "M", OVERLAP | PLAN,
+     "article (overlap's default), mlp, resnet18, resnet50 or gpt2: plan\n"
+     "prints overlap's plan then",
+     set_network},
+    {0, "layers", "L", OVERLAP | PLAN,
      "layers of one's own: 20x6.25MiB, or a file with lines NAME COUNT\n"
      "[FLOP], one for each tensor",
      set_layers},
-    {0, "bucket-rule", "R", OVERLAP, "pytorch, pytorch-explicit or one", set_bucket_rule},
-    {0, "bucket-cap-mb", "X", OVERLAP, "a bucket closes when it has X MiB or more (default 25)",
+    {0, "bucket-rule", "R", OVERLAP | PLAN, "pytorch, pytorch-explicit or one", set_bucket_rule},
+    {0, "bucket-cap-mb", "X", OVERLAP | PLAN,
+     "a bucket closes when it has X MiB or more (default 25)",
      set_cap},
-    {0, "first-bucket-mb", "X", OVERLAP, "the same of the first bucket (pytorch: 1)", set_first},
+    {0, "first-bucket-mb", "X", OVERLAP | PLAN, "the same of the first bucket (pytorch: 1)",
+     set_first},
+    {0, "sweep-cap", "LIST", OVERLAP, "try several caps, as in 1,5,10,25,50,100, and print a table",
+     set_sweep},
     {0, "explain", NULL, OVERLAP, "print why each tensor is in its bucket, and run nothing",
      set_explain},
-    {0, "no-overlap", NULL, OVERLAP, "show the serial run: rings begin when all is computed",
+    {0, "no-overlap", NULL, OVERLAP | PLAN, "show the serial run: rings begin when all is computed",
      set_no_overlap},
-    {0, "backward-us", "T", OVERLAP,
+    {0, "backward-us", "T", OVERLAP | PLAN,
      "how long the backward pass takes (otherwise from the model's work)", set_backward},
-    {0, "slow", "rank=R:X", OVERLAP, "rank R computes X times as long, as in rank=1:3x", set_slow},
+    {0, "compute", "KIND", OVERLAP,
+     "real GPUs: a backward pass that is bound by arithmetic (default) or\n"
+     "memory, or that waits and leaves the chip empty",
+     set_compute},
+    {0, "slow", "rank=R:X", OVERLAP | PLAN,
+     "rank R computes X times as long, as in rank=1:3x", set_slow},
     {0, "times-only", NULL, OVERLAP, "simulated GPUs: no data moves, and nothing is verified",
      set_times_only},
     {0, "plan", "FILE", RING | PLAN,
@@ -349,7 +379,8 @@ static const struct option_row rows[] = {
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
-    {0, "trace", "[=KIND]", RING, "every step: text (default) or json (JSON lines)", set_trace},
+    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default) or json (JSON lines)",
+     set_trace},
     {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
@@ -414,7 +445,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
 {
     enum status status = STATUS_OK;
     int operand = 0;
-    *s = (struct settings){.count = -1, .color = -1, .runs = 10};
+    *s = (struct settings){.count = -1, .color = -1, .runs = 10,
+                            .work = WORK_ARITHMETIC};
     set_model(&s->model, links[0].name, links[0].GBps, links[0].us);
     if (argc > 1 && argv[1][0] != '-') {
         int command = 0;

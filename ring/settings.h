@@ -56,10 +56,12 @@ struct settings {
     /* overlap: see overlap/step.h */
     const char *network, *layers, *bucket_rule; /* texts; NULL: not given */
     double cap_mib, first_mib, backward_us;   /* 0: not given */
+    const char *sweep;            /* --sweep-cap, as text; or NULL */
     const char *slow;             /* --slow rank=R:X, as text; or NULL */
     int slow_rank;
     double slow_factor;
     int explain, no_overlap, times_only;
+    enum device_work work;        /* --compute */
 
     int *device_of;               /* owned; settled */
     struct init data;             /* settled: init_free() */

@@ -11,8 +11,18 @@
 #include "common/quote.h"
 #include "ring/trace.h"
 
-static void describe_notice(const struct settings *s, const struct device_facts *facts,
-                            char *text, size_t size)
+void story_free(struct story *story)
+{
+    if (story->device)
+        story->device->verbs->close(story->device);
+    values_free(&story->values);
+    timing_free(&story->timing);
+    proof_free(&story->proof);
+    plan_free(&story->plan);
+}
+
+void show_notice(const struct settings *s, const struct device_facts *facts, char *text,
+                 size_t size)
 {
     int n = facts->n_devices, simulated = s->backend == BACKEND_HOST;
     const char *modelled = ": real data moves, times are modelled";
@@ -161,7 +171,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
          search[120], model[200], data[300], written[600];
     struct scene_link *links = NULL;
     const struct device_facts *facts = &story->device->facts;
-    describe_notice(s, facts, notice, sizeof notice);
+    show_notice(s, facts, notice, sizeof notice);
     describe_times(s, story, times, sizeof times);
     describe_model(s, model, sizeof model);
     describe_data(s, &story->plan, data, sizeof data);

@@ -21,6 +21,12 @@ struct story {
     uint64_t seed; /* of the random schedule that was run last */
 };
 
+/* One sentence on simulated or shared GPUs, or "". */
+void show_notice(const struct settings *settings, const struct device_facts *facts, char *text,
+                 size_t size);
+
+void story_free(struct story *story); /* closes the device, too; also of a zeroed one */
+
 /* The trace, where one was asked for, to its file or to standard output; the report where the trace
  * is not. The devices are still open. STATUS_USAGE, STATUS_MACHINE: a file could not be written. */
 enum status show(const struct settings *settings, const struct story *story, struct error *err);

@@ -906,7 +906,21 @@ printf 'a.weight 5\na.bias 1 # one\nb 7 1e9\n' >layers
 run overlap --backend host --layers layers -g 2
 wants_right
 verdict "overlap --layers FILE"
-for args in '--model vgg' '--layers nowhere' '--layers 0x4MiB' '--layers 3x5B' '--bucket-rule best' \
+run overlap --backend host --sweep-cap 1,25 -g 2
+wants_status 0
+[ "$(grep -c '^ *[0-9][0-9.]*  *[0-9]*  *[0-9]*  *[0-9.]*  *[0-9.]*$' "$top/out")" = 2 ] || complain "there are not two lines"
+verdict "overlap --sweep-cap"
+run overlap --backend host --model mlp --trace=json
+wants_status 0
+[ "$(grep -c '"kind":"update"' "$top/out")" = 4 ] || complain "there are not four optimizers"
+verdict "overlap --trace=json"
+run plan --model mlp -g 2
+wants_status 0
+cp "$top/out" iteration
+run check iteration
+wants_status 0
+verdict "plan --model"
+for args in '--sweep-cap 1,x' '--sweep-cap ,' '--trace' '--compute sometimes' '--model vgg' '--layers nowhere' '--layers 0x4MiB' '--layers 3x5B' '--bucket-rule best' \
     '--bucket-cap-mb 0' '--bucket-cap-mb x' '--slow 1:3' '--slow rank=9:3x' '--slow rank=1:0.5' \
     '--model mlp --layers 2x4B' '-d int32' '--backward-us 0' '--count 8' '--repeat 2' 'resnet18'; do
     # shellcheck disable=SC2086
