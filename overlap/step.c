@@ -392,8 +392,9 @@ static enum status read_caps(const struct step *p, double *caps, int *n)
         double cap = strtod(at, &end);
         if (end == at || !(cap >= 1e-6 && cap <= 1e6) || *n == MOST_CAPS ||
             (*end != ',' && *end != '\0'))
-            return fail(p->err, STATUS_USAGE, "--sweep-cap %s: up to %d caps in MiB are wanted, "
-                        "with commas between, as in 1,5,10,25", quote_text(p->s->sweep).text, MOST_CAPS);
+            return fail(p->err, STATUS_USAGE,
+                        "--sweep-cap %s: up to %d caps in MiB are wanted, with commas between, as "
+                        "in 1,5,10,25", quote_text(p->s->sweep).text, MOST_CAPS);
         caps[(*n)++] = cap;
         at = end;
         if (*end == '\0')
