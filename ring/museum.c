@@ -60,6 +60,7 @@ static enum status stage_open(struct stage *stage, const struct museum *m,
     options.device_of = device_of;
     options.model = m->model;
     options.timeout_s = 60;
+    options.peer_off = m->peer_off;
     TRY(init_parse(&stage->init, data, plan->dtype, plan->redop == REDOP_PROD, err));
     TRY(run_open(&stage->device, backend, plan, &options, err));
 out:
@@ -486,6 +487,16 @@ static void print_shape(const struct museum *m, const struct bug *bug, const str
     print_words(m->file, "see it", command);
 }
 
+/* What these GPUs cannot do is said, and the rest of the exhibit is shown. */
+static enum status or_say_so(const struct museum *m, enum status status, const struct error *err)
+{
+    if (status != STATUS_MACHINE || m->backend != BACKEND_CUDA)
+        return status;
+    fprintf(m->file, "\n  Cannot be shown on this machine's GPUs: %s\n",
+            err ? err->text : "they refuse");
+    return STATUS_OK;
+}
+
 enum status museum_show(const struct museum *m, const struct bug *bug, int *as_labelled,
                         struct error *err)
 {
@@ -503,11 +514,11 @@ enum status museum_show(const struct museum *m, const struct bug *bug, int *as_l
     TRY(try_all(m, bug, &f, err));
     print_tests(m, &f, proof_can_run(&pair.proof));
     if (bug->missing_waits)
-        TRY(show_held_back(m, bug, &pair, &every_time, err));
+        TRY(or_say_so(m, show_held_back(m, bug, &pair, &every_time, err), err));
     if (bug->noticed_by == 0)
-        TRY(show_times(m, &pair, err));
+        TRY(or_say_so(m, show_times(m, &pair, err), err));
     if (strcmp(bug->name, "article") == 0)
-        TRY(show_article(m, bug, err));
+        TRY(or_say_so(m, show_article(m, bug, err), err));
     print_shape(m, bug, &pair);
     *as_labelled = print_label_fault(m, bug, &f) && every_time;
 out:

@@ -13,7 +13,7 @@
 
 struct museum {
     enum device_backend backend;
-    int n_devices;             /* visible GPUs, for cuda */
+    int n_devices, peer_off;   /* cuda: visible GPUs; do without peer access */
     int runs;                  /* of each plan that is held back */
     struct device_model model; /* of simulated GPUs */
     FILE *file;

@@ -234,7 +234,8 @@ static enum status command_bugs(struct settings *s, struct error *err)
     int n_ranks = s->n_ranks ? s->n_ranks : 3;
     TRY(settings_settle(s, NULL, err));
     const struct museum museum = {
-        .backend = s->backend, .n_devices = s->inventory.n_devices, .runs = s->runs,
+        .backend = s->backend, .n_devices = s->inventory.n_devices, .peer_off = s->peer_off,
+        .runs = s->runs,
         .model = s->model, .file = stdout,
     };
     TRY(every_wait ? museum_waits(&museum, n_ranks, &as_claimed, err)

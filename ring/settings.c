@@ -393,7 +393,7 @@ static const struct option_row rows[] = {
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
      "pcie3, or GBps:us, as in 25:1.5",
      set_link},
-    {0, "p2p", "W", RING | OVERLAP,
+    {0, "p2p", "W", RING | OVERLAP | BUGS,
      "real GPUs: auto (default) or off (stage copies through the host)",
      set_p2p},
     {0, "timeout", "S", RING | OVERLAP,
