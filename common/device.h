@@ -32,6 +32,8 @@ struct device_model {
     double link_GBps;
     int64_t kernel_latency_ns;
     double memory_GBps;
+    int slow_ranks[2];         /* copies between these two take slow_times as long; 0: none does */
+    double slow_times;
 };
 
 /* A path from one rank to another's memory: for copies, and for kernels that read there. */

@@ -46,11 +46,16 @@ static int64_t duration(const struct host *h, const struct host_item *item)
     if (item->kind == HOST_DELAY)
         return item->u.ns;
     double bytes = (double)item->to.count * (double)dtype_size(h->dtype);
+    const int *slow = h->model.slow_ranks, a = item->from.rank, b = item->to.rank;
+    double times = h->model.slow_times > 0 && ((a == slow[0] && b == slow[1]) ||
+                                               (a == slow[1] && b == slow[0]))
+                       ? h->model.slow_times : 1;
     int crosses = item->kind <= HOST_REDUCE &&
                   h->device_of[item->from.rank] != h->device_of[item->to.rank];
     if (crosses) /* a copy, or a kernel that reads a peer's memory */
-        return (item->kind == HOST_COPY ? h->model.link_latency_ns : h->model.kernel_latency_ns) +
-               llround(bytes / h->model.link_GBps);
+        return llround(times * ((double)(item->kind == HOST_COPY ? h->model.link_latency_ns
+                                                                 : h->model.kernel_latency_ns) +
+                                bytes / h->model.link_GBps));
     return h->model.kernel_latency_ns + llround(passes[item->kind] * bytes / h->model.memory_GBps);
 }
 

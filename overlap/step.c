@@ -230,6 +230,9 @@ static void print_head(const struct step *p)
         printf("            made of kernels that %s\n", work_words[s->work]);
     if (s->slow)
         printf("  slow      rank %d computes %g times as long\n", s->slow_rank, s->slow_factor);
+    if (s->slow_link)
+        printf("  slow      copies between ranks %d and %d take %g times as long\n",
+               s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
     printf("  proof     %s\n", proof_line(&story->plan, &story->proof, line, sizeof line));
     printf("            no compute waits, directly or through others, for a copy or an add: %s\n",
            p->computes_wait ? "NOT SO" : "so it is");

@@ -274,22 +274,46 @@ SETTER(set_compute)
 
 SETTER(set_sweep) { SETTINGS; return set_file("sweep-cap", text, &s->sweep, err); }
 
+/* A small number at *text, and then this character: moves behind both. -1: there is none. */
+static int take_rank(const char **text, char then)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return -1;
+    long rank = strtol(*text, &end, 10);
+    if (*end != then || rank >= PLAN_MAX_RANKS)
+        return -1;
+    *text = end + 1;
+    return (int)rank;
+}
+
 SETTER(set_slow)
 {
     SETTINGS;
-    char *end = NULL;
-    long rank = strncmp(text, "rank=", 5) == 0 && text[5] >= '0' && text[5] <= '9'
-                    ? strtol(text + 5, &end, 10) : -1;
-    double factor = end && *end == ':' && end[1] >= '0' && end[1] <= '9' ? strtod(end + 1, &end)
-                                                                         : 0;
-    if (end && *end == 'x') /* 3x and 3 are the same */
-        end++;
-    if (rank < 0 || rank >= PLAN_MAX_RANKS || *end || !(factor >= 1 && factor <= 1000))
-        return fail(err, STATUS_USAGE, "--slow %s: rank=R:X is wanted, as in rank=1:3x: rank R's "
-                    "compute takes X times as long, X from 1 to 1000", quote_text(text).text);
-    s->slow = text;
-    s->slow_rank = (int)rank;
-    s->slow_factor = factor;
+    const char *at = text;
+    char *end;
+    int is_link = strncmp(text, "link=", 5) == 0, a = -1, b = -1;
+    if (is_link || strncmp(text, "rank=", 5) == 0) {
+        at += 5;
+        a = take_rank(&at, is_link ? '-' : ':');
+        b = is_link && a >= 0 ? take_rank(&at, ':') : a;
+    }
+    double factor = *at >= '0' && *at <= '9' ? strtod(at, &end) : 0;
+    if (a < 0 || b < 0 || (is_link && a == b) || !(factor >= 1 && factor <= 1000) ||
+        strcmp(end + (*end == 'x'), "") != 0 || (!is_link && s->command == COMMAND_RING))
+        return fail(err, STATUS_USAGE, "--slow %s: link=A-B:X is wanted, as in link=0-1:3x, or, of "
+                    "overlap, rank=R:X: copies between two ranks, or a rank's compute, take X "
+                    "times as long, X from 1 to 1000", quote_text(text).text);
+    if (is_link) {
+        s->slow_link = text;
+        s->slow_ranks[0] = a;
+        s->slow_ranks[1] = b;
+        s->slow_link_times = factor;
+    } else {
+        s->slow = text;
+        s->slow_rank = a;
+        s->slow_factor = factor;
+    }
     return STATUS_OK;
 }
 
@@ -350,8 +374,10 @@ static const struct option_row rows[] = {
      "real GPUs: a backward pass that is bound by arithmetic (default) or\n"
      "memory, or that waits and leaves the chip empty",
      set_compute},
-    {0, "slow", "rank=R:X", OVERLAP | PLAN,
-     "rank R computes X times as long, as in rank=1:3x", set_slow},
+    {0, "slow", "WHAT:X", RING | OVERLAP | PLAN,
+     "link=A-B:X: simulated copies between A and B take X times as long;\n"
+     "overlap: rank=R:X, too: rank R computes X times as long",
+     set_slow},
     {0, "times-only", NULL, OVERLAP, "simulated GPUs: no data moves, and nothing is verified",
      set_times_only},
     {0, "plan", "FILE", RING | PLAN,

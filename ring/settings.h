@@ -60,6 +60,9 @@ struct settings {
     const char *slow;             /* --slow rank=R:X, as text; or NULL */
     int slow_rank;
     double slow_factor;
+    const char *slow_link;        /* --slow link=A-B:X, as text; or NULL */
+    int slow_ranks[2];
+    double slow_link_times;
     int explain, no_overlap, times_only;
     enum device_work work;        /* --compute */
 

@@ -14,6 +14,7 @@ static enum status choose_backend(struct settings *s, struct error *err)
 {
     const char *host_only = s->random               ? "--schedule"
                             : s->link_given           ? "--link"
+                            : s->slow_link            ? "--slow link"
                             : s->bug && s->bug->stale_uploads ? "--bug host-buffer"
                                                       : NULL;
     int asks_cuda = s->backend_given ? s->backend == BACKEND_CUDA : !host_only;
@@ -279,6 +280,13 @@ enum status settings_settle(struct settings *s, const struct plan *plan, struct 
         TRY(init_parse(&s->data, s->init ? s->init : "index", s->dtype, s->redop == REDOP_PROD,
                        err));
     TRY(check_outputs(s, err));
+    for (int i = 0; i < 2 && s->slow_link; i++) {
+        s->model.slow_ranks[i] = s->slow_ranks[i];
+        if (s->slow_ranks[i] >= s->n_ranks)
+            TRY(fail(err, STATUS_USAGE, "--slow %s: there are ranks 0 to %d",
+                     quote_text(s->slow_link).text, s->n_ranks - 1));
+    }
+    s->model.slow_times = s->slow_link_times;
 out:
     return status;
 }

@@ -83,6 +83,9 @@ static void describe_model(const struct settings *s, char *text, size_t size)
                  "/ %.6g GB/s",
                  s->model.name, (double)s->model.link_latency_ns / 1000, s->model.link_GBps,
                  (double)s->model.kernel_latency_ns / 1000, s->model.memory_GBps);
+    if (text[0] && s->slow_link)
+        snprintf(text + strlen(text), size - strlen(text), "; between %d and %d %g times as long",
+                 s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
 }
 
 static int has_fresh_data(const struct plan *plan)

@@ -47,7 +47,8 @@ static void run(const struct plan *plan, int proven)
 {
     int device_of[16];
     struct run_options options = {.device_of = device_of, .timed = 1, .random = 1, .seed = 5,
-                                  .model = {"fuzz", 100, 1, 100, 1}};
+                                  .model = {.name = "fuzz", .link_latency_ns = 100, .link_GBps = 1,
+                                      .kernel_latency_ns = 100, .memory_GBps = 1}};
     struct device *device = NULL;
     struct timing timing = {0};
     struct verdict verdict;

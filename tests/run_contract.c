@@ -23,7 +23,8 @@ void bench_open(struct bench *b, enum device_backend backend, struct plan plan, 
         own.device_of = device_of;
     }
     if (own.model.link_GBps == 0)
-        own.model = (struct device_model){"test", 2000, 100, 1000, 1000};
+        own.model = (struct device_model){.name = "test", .link_latency_ns = 2000, .link_GBps = 100,
+                                          .kernel_latency_ns = 1000, .memory_GBps = 1000};
     ck_assert_msg(init_parse(&b->init, init, plan.dtype, plan.redop == REDOP_PROD, &err) == 0, "%s",
                   err.text);
     ck_assert_msg(run_open(&b->device, backend, &b->plan, &own, &err) == 0, "%s", err.text);

@@ -106,7 +106,8 @@ END_TEST
 START_TEST(labels_are_tried_and_hold)
 {
     struct museum museum = {.backend = BACKEND_HOST, .runs = 3,
-                            .model = {"test", 2400, 392, 2000, 4800}};
+                            .model = {.name = "test", .link_latency_ns = 2400, .link_GBps = 392,
+                                      .kernel_latency_ns = 2000, .memory_GBps = 4800}};
     struct error err = {""};
     int as_labelled = 0;
     char *text = NULL;
@@ -136,7 +137,8 @@ START_TEST(wrong_labels_are_found_out)
     char *text = NULL;
     size_t length;
     struct museum museum = {.backend = BACKEND_HOST, .runs = 1,
-                            .model = {"test", 2400, 392, 2000, 4800}};
+                            .model = {.name = "test", .link_latency_ns = 2400, .link_GBps = 392,
+                                      .kernel_latency_ns = 2000, .memory_GBps = 4800}};
     struct error err = {""};
     int as_labelled = 1;
     museum.file = open_memstream(&text, &length);
@@ -153,7 +155,8 @@ END_TEST
 START_TEST(the_proof_misses_no_wait)
 {
     const struct museum museum = {.backend = BACKEND_HOST, .runs = 1,
-                                  .model = {"test", 2400, 392, 2000, 4800},
+                                  .model = {.name = "test", .link_latency_ns = 2400, .link_GBps = 392,
+                                      .kernel_latency_ns = 2000, .memory_GBps = 4800},
                                   .file = fopen("/dev/null", "w")};
     struct error err = {""};
     for (int n = 2; n <= 5; n++) {

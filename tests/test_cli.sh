@@ -882,6 +882,20 @@ wants_status 1
 wants_line 's1.copy.r0 should wait for s0.reduce.r1: drained' "$top/out"
 verdict "a fault in the plan's text"
 
+# ---- slow links --------------------------------------------------------------------------------
+
+host -g 3 --slow link=1-2:4x --trace
+wants_right
+wants_line 'between 1 and 2 4 times as long'
+wants_line 'rank 1 -> rank 2 segment 1 1 4 KiB 0.0 .. 9.6'
+wants_line 'rank 0 -> rank 1 segment 0 0 4 KiB 0.0 .. 2.4'
+verdict "--slow link"
+for slow in link=1-1:2 link=0-9:2 link=0:2 link=0-1:0.5 rank=1:3 link=0-1 link=0-1:2y; do
+    host -g 3 --slow "$slow"
+    wants_refusal 2 "--slow $slow"
+    verdict "--slow $slow"
+done
+
 # ---- overlap -----------------------------------------------------------------------------------
 
 for args in '' '--no-overlap' '-g 1' '-g 2 --slow rank=1:3x' '-g 3 --bucket-rule one' \

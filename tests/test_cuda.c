@@ -211,7 +211,8 @@ START_TEST(missing_waits_show_every_time)
 {
     struct device_inventory inventory;
     struct museum museum = {.backend = BACKEND_CUDA, .runs = 1000,
-                            .model = {"test", 2400, 392, 2000, 4800}};
+                            .model = {.name = "test", .link_latency_ns = 2400, .link_GBps = 392,
+                                      .kernel_latency_ns = 2000, .memory_GBps = 4800}};
     int n_shown = 0;
     device_inventory(BACKEND_CUDA, &inventory);
     museum.n_devices = inventory.n_devices;
