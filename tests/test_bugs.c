@@ -155,8 +155,9 @@ END_TEST
 START_TEST(the_proof_misses_no_wait)
 {
     const struct museum museum = {.backend = BACKEND_HOST, .runs = 1,
-                                  .model = {.name = "test", .link_latency_ns = 2400, .link_GBps = 392,
-                                      .kernel_latency_ns = 2000, .memory_GBps = 4800},
+                                  .model = {.name = "test", .link_latency_ns = 2400,
+                                            .link_GBps = 392, .kernel_latency_ns = 2000,
+                                            .memory_GBps = 4800},
                                   .file = fopen("/dev/null", "w")};
     struct error err = {""};
     for (int n = 2; n <= 5; n++) {

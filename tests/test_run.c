@@ -96,8 +96,11 @@ END_TEST
 
 START_TEST(the_modelled_clock_is_exact)
 {
-    const struct run_options options = {.timed = 1, .model = {.name = "test", .link_latency_ns = 1500, .link_GBps = 2.0,
-                                      .kernel_latency_ns = 250, .memory_GBps = 8.0}};
+    const struct run_options options = {
+        .timed = 1,
+        .model = {.name = "test", .link_latency_ns = 1500, .link_GBps = 2.0,
+                  .kernel_latency_ns = 250, .memory_GBps = 8.0},
+    };
     struct bench b;
     bench_open(&b, BACKEND_HOST, make_plan((struct ring_shape){.n_ranks = 2, .count = 2000}),
                "index", &options);
