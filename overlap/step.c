@@ -55,6 +55,15 @@ static enum status choose_rule(struct step *p)
                 "wanted", quote_text(s->bucket_rule).text);
 }
 
+/* The model's buckets with this cap; in place of earlier ones. */
+static enum status pack(struct step *p, double cap_mib)
+{
+    double first = p->s->first_mib > 0 ? p->s->first_mib : 1;
+    buckets_free(&p->buckets);
+    return buckets_open(&p->buckets, &p->model, (int)dtype_size(p->s->dtype), p->rule,
+                        (int64_t)(first * MIB), (int64_t)(cap_mib * MIB), p->err);
+}
+
 static enum status open_model(struct step *p)
 {
     enum status status = STATUS_OK;
@@ -68,9 +77,7 @@ static enum status open_model(struct step *p)
     TRY(s->layers ? model_open_layers(&p->model, s->layers, p->err)
                   : model_open(&p->model, s->network ? s->network : "article", p->err));
     TRY(choose_rule(p));
-    double cap = s->cap_mib > 0 ? s->cap_mib : 25, first = s->first_mib > 0 ? s->first_mib : 1;
-    TRY(buckets_open(&p->buckets, &p->model, (int)dtype_size(s->dtype), p->rule,
-                     (int64_t)(first * MIB), (int64_t)(cap * MIB), p->err));
+    TRY(pack(p, s->cap_mib > 0 ? s->cap_mib : 25));
 out:
     return status;
 }
@@ -193,11 +200,11 @@ static void free_iteration(struct iteration *it)
 static double us(int64_t ns) { return (double)ns / 1000; }
 
 /* The rank whose backward pass ends last. */
-static int slowest(const struct step *p)
+static int slowest(const struct figures *figures, int n_ranks)
 {
     int rank = 0;
-    for (int r = 1; r < p->s->n_ranks; r++)
-        if (p->overlapped.figures[r].compute_end > p->overlapped.figures[rank].compute_end)
+    for (int r = 1; r < n_ranks; r++)
+        if (figures[r].compute_end > figures[rank].compute_end)
             rank = r;
     return rank;
 }
@@ -286,7 +293,7 @@ static void print_why(const struct step *p, int rank)
 
 static void print_numbers(const struct step *p)
 {
-    int rank = slowest(p);
+    int rank = slowest(p->overlapped.figures, p->s->n_ranks);
     const struct figures *f = &p->overlapped.figures[rank];
     double serial = us(p->serial.story.timing.total_ns);
     double overlapped = us(p->overlapped.story.timing.total_ns);
@@ -411,12 +418,8 @@ static enum status try_cap(struct step *p, enum device_backend backend, double *
 {
     struct iteration it = {.figures = NULL};
     enum status status = run_iteration(p, &it, 0, backend, backend == BACKEND_HOST);
-    int last = 0;
-    for (int rank = 0; status == STATUS_OK && rank < p->s->n_ranks; rank++)
-        if (it.figures[rank].compute_end > it.figures[last].compute_end)
-            last = rank;
     if (status == STATUS_OK) {
-        *exposed = us(it.figures[last].exposed);
+        *exposed = us(it.figures[slowest(it.figures, p->s->n_ranks)].exposed);
         *iteration = us(it.story.timing.total_ns);
     }
     free_iteration(&it);
@@ -437,10 +440,7 @@ static enum status sweep(struct step *p)
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
         struct plan plan = {0};
-        buckets_free(&p->buckets);
-        TRY(buckets_open(&p->buckets, &p->model, (int)dtype_size(p->s->dtype), p->rule,
-                         (int64_t)((p->s->first_mib > 0 ? p->s->first_mib : 1) * MIB),
-                         (int64_t)(caps[i] * MIB), p->err));
+        TRY(pack(p, caps[i]));
         status = make_plan(p, &plan, 0);
         int64_t n_ops = plan.n_ops;
         plan_free(&plan);

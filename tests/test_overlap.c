@@ -5,6 +5,7 @@
 #include "overlap/overlap.h" /* first: check.h defines a macro `fail` */
 #include "overlap/timeline.h"
 
+#include "tests/files.h"
 #include "tests/run_contract.h"
 #include "tests/suites.h"
 
@@ -171,15 +172,17 @@ static void open_iteration(struct iteration *it, int cap)
 {
     struct error err = {""};
     const int counts[] = {7, 0, 12, 5, 31, 1};
-    char path[] = "/tmp/ring_demo_layers.XXXXXX";
-    FILE *file = fdopen(mkstemp(path), "w");
+    open_folder();
+    const struct path path = in("layers");
+    FILE *file = fopen(path.text, "w");
+    ck_assert_ptr_nonnull(file);
     for (int i = 0; i < 6; i++) {
         fprintf(file, "l%d.weight %d\nl%d.bias 3 # a bias\n", i, counts[i], i);
         it->layer_ns[i] = 500 * (i + 1);
     }
     fclose(file);
-    ck_assert_msg(model_open_layers(&it->model, path, &err) == STATUS_OK, "%s", err.text);
-    remove(path);
+    ck_assert_msg(model_open_layers(&it->model, path.text, &err) == STATUS_OK, "%s", err.text);
+    remove_folder();
     ck_assert_int_eq(it->model.n_layers, 6);
     ck_assert_int_eq(buckets_open(&it->buckets, &it->model, 4, BUCKETS_EXPLICIT, 0, cap, &err), 0);
 }
