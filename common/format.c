@@ -80,3 +80,16 @@ int parse_count(const char *text, int64_t least, int64_t most, int suffix, int64
     *out = value;
     return 1;
 }
+
+void format_words(FILE *file, const char *label, const char *words)
+{
+    int column = fprintf(file, "  %-9s", label);
+    while (*words) {
+        int length = (int)strcspn(words, " ");
+        if (column + 1 + length > FORMAT_WIDTH)
+            column = fprintf(file, "\n%11s", "") - 1;
+        column += fprintf(file, " %.*s", length, words);
+        words += length + (words[length] == ' ');
+    }
+    fputc('\n', file);
+}

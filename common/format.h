@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define FORMAT_SIZE 40
 
@@ -17,6 +18,11 @@ const char *format_value(double value, char buffer[FORMAT_SIZE]);
 /* A number for JSON: the shortest that reads back the same, never in the words of a locale;
  * non-finite ones as the strings "nan", "inf" and "-inf", with their quotes. */
 const char *format_json_number(double value, char buffer[FORMAT_SIZE]);
+
+/* "  label     words", broken between words where a line would pass FORMAT_WIDTH columns; the words
+ * of further lines stand below the first ones. */
+#define FORMAT_WIDTH 100
+void format_words(FILE *file, const char *label, const char *words);
 
 /* Whether `text` is a whole number from least to most, with an optional suffix K, M or G (powers of
  * 1024) where `suffix` is set; *out gets it. */

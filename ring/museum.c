@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "ring/check.h"
 #include "ring/goal.h"
 #include "ring/run.h"
@@ -137,32 +138,37 @@ out:
     return status;
 }
 
+/* What the right plan makes of this data; it does so in every order. */
+static enum status run_right(const struct museum *m, const struct pair *pair, const char *data,
+                             struct result *right, struct error *err)
+{
+    return run_once(m, BACKEND_HOST, &pair->right, data, (struct run_options){.timed = 1}, right,
+                    err);
+}
+
 /* How the broken plan's result differs from the right one's, on the same data. */
 struct difference {
     int anywhere, in_first, between_ranks;
 };
 
 static enum status compare(const struct museum *m, const struct bug *bug, const struct pair *pair,
-                           const char *data, const struct run_options *options,
-                           struct difference *d, struct error *err)
+                           const char *data, struct run_options options,
+                           const struct result *right, struct difference *d, struct error *err)
 {
     enum status status = STATUS_OK;
-    struct result right = {NULL, 0}, broken = {NULL, 0};
+    struct result broken = {NULL, 0};
     const struct plan *plan = &pair->right;
-    struct run_options own = *options;
     size_t size = dtype_size(plan->dtype), bytes = (size_t)plan->count * size;
     memset(d, 0, sizeof *d);
-    TRY(run_once(m, BACKEND_HOST, plan, data, *options, &right, err));
-    own.stale_uploads = bug->stale_uploads;
-    TRY(run_once(m, BACKEND_HOST, &pair->broken, data, own, &broken, err));
+    options.stale_uploads = bug->stale_uploads;
+    TRY(run_once(m, BACKEND_HOST, &pair->broken, data, options, &broken, err));
     for (int rank = 0; rank < plan->n_ranks; rank++) {
-        const char *a = right.data + (size_t)rank * bytes, *b = broken.data + (size_t)rank * bytes;
+        const char *a = right->data + (size_t)rank * bytes, *b = broken.data + (size_t)rank * bytes;
         d->anywhere |= memcmp(a, b, bytes) != 0;
         d->in_first |= memcmp(a, b, size) != 0;
         d->between_ranks |= goal_same_everywhere(plan) && memcmp(broken.data, b, bytes) != 0;
     }
 out:
-    free(right.data);
     free(broken.data);
     return status;
 }
@@ -180,15 +186,18 @@ static enum status try_schedules(const struct museum *m, const struct bug *bug,
                                  const struct pair *pair, struct trial *f, struct error *err)
 {
     enum status status = STATUS_OK;
+    struct result right = {NULL, 0};
+    TRY(run_right(m, pair, "index", &right, err));
     for (int seed = 0; seed < N_SEEDS; seed++) {
         const struct run_options options = {.timed = 1, .random = 1, .seed = (uint64_t)seed};
         struct difference d;
-        TRY(compare(m, bug, pair, "index", &options, &d, err));
+        TRY(compare(m, bug, pair, "index", options, &right, &d, err));
         if (d.anywhere && f->n_wrong++ == 0)
             f->first_seed = seed;
     }
     f->noticed_by |= (unsigned)(f->n_wrong > 0) << TEST_RANDOM;
 out:
+    free(right.data);
     return status;
 }
 
@@ -196,17 +205,19 @@ static enum status try_data(const struct museum *m, const struct bug *bug, const
                             const char *data, enum test test, struct trial *f,
                             struct error *err)
 {
-    const struct run_options options = {.timed = 1};
+    enum status status = STATUS_OK;
+    struct result right = {NULL, 0};
     struct difference d;
-    enum status status = compare(m, bug, pair, data, &options, &d, err);
-    if (status != STATUS_OK)
-        return status;
+    TRY(run_right(m, pair, data, &right, err));
+    TRY(compare(m, bug, pair, data, (struct run_options){.timed = 1}, &right, &d, err));
     f->noticed_by |= (unsigned)d.anywhere << test;
     if (test == TEST_ONE_RUN) {
         f->noticed_by |= (unsigned)d.in_first << TEST_FIRST;
         f->noticed_by |= (unsigned)d.between_ranks << TEST_RANKS;
     }
-    return STATUS_OK;
+out:
+    free(right.data);
+    return status;
 }
 
 static enum status try_all(const struct museum *m, const struct bug *bug, struct trial *f,
@@ -277,29 +288,16 @@ out:
 
 /* ---- one exhibit ---- */
 
-static void print_words(FILE *file, const char *label, const char *words)
-{
-    int column = fprintf(file, "  %-9s", label);
-    while (*words) {
-        int length = (int)strcspn(words, " ");
-        if (column + 1 + length > 100)
-            column = fprintf(file, "\n%11s", "") - 1;
-        column += fprintf(file, " %.*s", length, words);
-        words += length + (words[length] == ' ');
-    }
-    fputc('\n', file);
-}
-
 /* The judgement, and the first finding of each kind. */
 static void print_proof(const struct museum *m, const struct pair *pair)
 {
     char text[FINDING_TEXT_SIZE];
     const struct proof *proof = &pair->proof;
     int shown = 0;
-    print_words(m->file, "proof", proof_line(&pair->broken, proof, text, sizeof text));
+    format_words(m->file, "proof", proof_line(&pair->broken, proof, text, sizeof text));
     for (int i = 0; i < proof->n_findings; i++)
         if (i == 0 || proof->findings[i].kind != proof->findings[i - 1].kind) {
-            print_words(m->file, "", finding_text(&pair->broken, &proof->findings[i], text,
+            format_words(m->file, "", finding_text(&pair->broken, &proof->findings[i], text,
                                                   sizeof text));
             shown++;
         }
@@ -367,8 +365,7 @@ static enum status show_held_back(const struct museum *m, const struct bug *bug,
     int n_lucky, n_right;
     char name[OP_NAME_SIZE];
     int64_t delayed = held_back_op(pair);
-    TRY(run_once(m, BACKEND_HOST, &pair->right, "index", (struct run_options){.timed = 1}, &want,
-                 err));
+    TRY(run_right(m, pair, "index", &want, err));
     TRY(count_equal(m, &pair->broken, delayed, &want, &n_lucky, err));
     TRY(count_equal(m, &pair->right, delayed, &want, &n_right, err));
     fprintf(m->file,
@@ -484,7 +481,7 @@ static void print_shape(const struct museum *m, const struct bug *bug, const str
              "ring_demo --bug %s -g %d -c %" PRId64 " --init %s%s%s --trace", bug->name, s->n_ranks,
              s->count, bug->init, part, late);
     fputc('\n', m->file);
-    print_words(m->file, "see it", command);
+    format_words(m->file, "see it", command);
 }
 
 /* What these GPUs cannot do is said, and the rest of the exhibit is shown. */
@@ -505,10 +502,10 @@ enum status museum_show(const struct museum *m, const struct bug *bug, int *as_l
     struct pair pair = {.changed = 0};
     int every_time = 1;
     fprintf(m->file, "%s: %s\n", bug->name, bug->title);
-    print_words(m->file, "from", bug->origin);
-    print_words(m->file, "believed", bug->believed);
-    print_words(m->file, "happens", bug->happens);
-    print_words(m->file, "cure", bug->cure);
+    format_words(m->file, "from", bug->origin);
+    format_words(m->file, "believed", bug->believed);
+    format_words(m->file, "happens", bug->happens);
+    format_words(m->file, "cure", bug->cure);
     TRY(pair_open(&pair, bug, bug->shape, err));
     print_proof(m, &pair);
     TRY(try_all(m, bug, &f, err));

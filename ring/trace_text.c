@@ -15,20 +15,6 @@ void text_heading(const struct text *t, const char *words)
 
 /* ---- head ---- */
 
-/* "  label     words": broken between words where the line would be too long. */
-static void print_words(const struct text *t, const char *label, const char *words)
-{
-    int column = fprintf(t->file, "  %-9s", label);
-    while (*words) {
-        int length = (int)strcspn(words, " ");
-        if (column + 1 + length > TEXT_WIDTH)
-            column = fprintf(t->file, "\n%11s", "") - 1;
-        column += fprintf(t->file, " %.*s", length, words);
-        words += length + (words[length] == ' ');
-    }
-    fputc('\n', t->file);
-}
-
 static void print_ring(const struct text *t)
 {
     int n = t->scene->plan->n_ranks, column = fprintf(t->file, "  ring      ");
@@ -93,7 +79,7 @@ static void print_links(const struct text *t)
         fprintf(t->file, ": %s\n", s->links[i].path);
     }
     if (s->link_model[0])
-        print_words(t, "model", s->link_model);
+        format_words(t->file, "model", s->link_model);
 }
 
 /* "all-reduce (sum)", "broadcast from rank 0" */
@@ -121,18 +107,18 @@ static void print_head(const struct text *t)
             dtype_name(plan->dtype), format_bytes(plan->count * bytes, size), plan->n_ranks,
             plan->n_ranks == 1 ? "" : "s", text_paint(t, TEXT_PLAIN));
     if (s->notice[0])
-        print_words(t, "note", s->notice);
+        format_words(t->file, "note", s->notice);
     if (s->origin[0])
-        print_words(t, "plan", s->origin);
+        format_words(t->file, "plan", s->origin);
     else
         print_ring(t);
     if (s->fault[0])
-        print_words(t, "fault", s->fault);
+        format_words(t->file, "fault", s->fault);
     if (s->held_back[0])
-        print_words(t, "held back", s->held_back);
+        format_words(t->file, "held back", s->held_back);
     print_devices(t);
     print_links(t);
-    print_words(t, "data", s->data);
+    format_words(t->file, "data", s->data);
     if (s->origin[0])
         fprintf(t->file, "  %-9s %s (op by op); inbox of %s\n", "engine", s->engine,
                 format_bytes(plan->inbox_count * bytes, inbox));
@@ -140,11 +126,12 @@ static void print_head(const struct text *t)
         fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n",
                 "engine", s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
                 plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
-    print_words(t, "times", s->times);
-    print_words(t, "proof", proof_line(plan, s->proof, line, sizeof line));
+    format_words(t->file, "times", s->times);
+    format_words(t->file, "proof", proof_line(plan, s->proof, line, sizeof line));
     for (int i = 0; i < s->proof->n_findings && i < 10; i++) {
         char sentence[FINDING_TEXT_SIZE];
-        print_words(t, "", finding_text(plan, &s->proof->findings[i], sentence, sizeof sentence));
+        format_words(t->file, "",
+                     finding_text(plan, &s->proof->findings[i], sentence, sizeof sentence));
     }
     if (proof_total(s->proof) > 10)
         fprintf(t->file, "            ... and %" PRId64 " more findings\n",
@@ -273,7 +260,7 @@ enum status trace_text(const struct scene *scene, const struct show *show, struc
     if (!show->quiet)
         TRY(print_figures(&t));
     if (!show->quiet && scene->written[0])
-        print_words(&t, "written", scene->written);
+        format_words(t.file, "written", scene->written);
 out:
     return status;
 }

@@ -3,11 +3,12 @@
 #ifndef RING_TRACE_TEXT_H
 #define RING_TRACE_TEXT_H
 
+#include "common/format.h"
 #include "ring/contents.h"
 #include "ring/order.h"
 #include "ring/trace.h"
 
-#define TEXT_WIDTH 100
+#define TEXT_WIDTH FORMAT_WIDTH
 #define TEXT_HELD_SIZE 40
 
 #define TEXT_BOLD "\033[1m"
