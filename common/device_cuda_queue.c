@@ -211,36 +211,32 @@ out:
     return status;
 }
 
-enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err)
+/* So long a stream rests, or works. */
+static enum status pass_time(struct cuda_device *c, int stream, int64_t ns, int works,
+                             struct error *err)
 {
-    struct cuda_device *c = cuda(d);
     enum status status = STATUS_OK;
     struct place place;
-    TRY(check_stream(c, stream, "delay", err));
+    const char *verb = works ? "work" : "delay";
+    TRY(check_stream(c, stream, verb, err));
     if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
-        return fail(err, STATUS_MACHINE, "delay: %lld ns are not from 0 to %d", (long long)ns,
+        return fail(err, STATUS_MACHINE, "%s: %lld ns are not from 0 to %d", verb, (long long)ns,
                     DEVICE_MAX_DELAY_NS);
-    TRY(begin(c, stream, "delay", &place, err));
-    TRY(cuda_ok(kernels_delay(ns, place.stream), "delay", place.rank, err));
+    TRY(begin(c, stream, verb, &place, err));
+    TRY(works ? cuda_work_queue(c, place.gpu, ns, place.stream, err)
+              : cuda_ok(kernels_delay(ns, place.stream), verb, place.rank, err));
 out:
     return status;
 }
 
+enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err)
+{
+    return pass_time(cuda(d), stream, ns, 0, err);
+}
+
 enum status cuda_work(struct device *d, int stream, int64_t ns, struct error *err)
 {
-    struct cuda_device *c = cuda(d);
-    enum status status = STATUS_OK;
-    struct place place;
-    if (c->work == WORK_WAITS)
-        return cuda_delay(d, stream, ns, err);
-    TRY(check_stream(c, stream, "work", err));
-    if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
-        return fail(err, STATUS_MACHINE, "work: %lld ns are not from 0 to %d", (long long)ns,
-                    DEVICE_MAX_DELAY_NS);
-    TRY(begin(c, stream, "work", &place, err));
-    TRY(cuda_work_queue(c, place.gpu, ns, place.stream, err));
-out:
-    return status;
+    return pass_time(cuda(d), stream, ns, cuda(d)->work != WORK_WAITS, err);
 }
 
 /* Events. */
