@@ -219,17 +219,22 @@ static void print_head(const struct step *p)
 {
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
-    char bytes[FORMAT_SIZE], line[256];
+    char bytes[FORMAT_SIZE], line[320];
     printf("overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each of %d "
            "rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
            dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
-    if (p->notice[0])
-        printf("  note      %s%s\n", p->notice, s->times_only ? " (here no data moves)" : "");
-    printf("  buckets   %d, rule %s, in launch order:", p->buckets.n, bucket_rule_name(p->rule));
+    if (s->times_only)
+        format_words(stdout, "note", "simulated GPUs, and no data moves; times are modelled");
+    else if (p->notice[0])
+        format_words(stdout, "note", p->notice);
+    int used = snprintf(line, sizeof line, "%d, rule %s, in launch order:", p->buckets.n,
+                        bucket_rule_name(p->rule));
     for (int k = 0; k < p->buckets.n && k < 6; k++)
-        printf(" %" PRId64, p->buckets.items[k].bytes);
-    printf("%s bytes\n", p->buckets.n > 6 ? " .." : "");
+        used += snprintf(line + used, sizeof line - (size_t)used, " %" PRId64,
+                         p->buckets.items[k].bytes);
+    snprintf(line + used, sizeof line - (size_t)used, "%s bytes", p->buckets.n > 6 ? " .." : "");
+    format_words(stdout, "buckets", line);
     printf("  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
     if (s->backward_us <= 0)
         printf("            (assumed: 4 FLOP per weight and use, 32 samples, 200 TFLOP/s)\n");
@@ -240,7 +245,7 @@ static void print_head(const struct step *p)
     if (s->slow_link)
         printf("  slow      copies between ranks %d and %d take %g times as long\n",
                s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
-    printf("  proof     %s\n", proof_line(&story->plan, &story->proof, line, sizeof line));
+    format_words(stdout, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
     printf("            no compute waits, directly or through others, for a copy or an add: %s\n",
            p->computes_wait ? "NOT SO" : "so it is");
 }
