@@ -41,9 +41,9 @@ struct device_link {
     int from, to; /* ranks */
 };
 
-/* What work() does for so long: pass the time on one thread, keep the arithmetic units of the whole
- * device busy, or its memory. Simulated GPUs only pass the time. */
-enum device_work { WORK_WAITS, WORK_ARITHMETIC, WORK_MEMORY };
+/* What compute() does in the time it is given: wait on one thread and then write, or keep the
+ * arithmetic units of the whole device busy, or its memory. Simulated GPUs only pass the time. */
+enum device_work { WORK_WAITS, WORK_ARITHMETIC, WORK_MEMORY, N_WORKS };
 
 struct device_setup {
     int n_ranks;
@@ -104,9 +104,11 @@ struct device_verbs {
      * setup names a link from the stream's rank to from's and the kernel can reach over it. */
     enum status (*reduce)(struct device *d, int stream, enum redop op, struct span from,
                           struct span to, struct error *err);
-    /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i). */
+    /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i). It takes ns
+     * (0 .. DEVICE_MAX_DELAY_NS), or as long as the writing takes where that is longer; on a real
+     * device by work of the setup's kind, and longer where it has to share the device. */
     enum status (*compute)(struct device *d, int stream, struct pattern pattern, int iteration,
-                           struct span to, struct error *err);
+                           int64_t ns, struct span to, struct error *err);
     /* Queue a division by n (arith_scale of arith.h; not 0 or -1), in place: of an avg over n
      * ranks, or the optimizer's. */
     enum status (*scale)(struct device *d, int stream, int n, struct span at, struct error *err);
@@ -114,10 +116,6 @@ struct device_verbs {
     /* Queue: for so long (0 .. DEVICE_MAX_DELAY_NS) the stream does nothing else. It is how a plan
      * with a missing wait is made to go wrong for certain: see run.h. */
     enum status (*delay)(struct device *d, int stream, int64_t ns, struct error *err);
-
-    /* Queue work of the setup's kind that takes ns (0 .. DEVICE_MAX_DELAY_NS) where nothing else
-     * runs on the device, and longer where it has to share it. */
-    enum status (*work)(struct device *d, int stream, int64_t ns, struct error *err);
 
     /* Queue: the event happens when all that precedes it on the stream is done. An event is
      * recorded once between two syncs, before anything waits for it. */

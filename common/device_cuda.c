@@ -268,7 +268,6 @@ static const struct device_verbs verbs = {
     .compute = cuda_compute,
     .scale = cuda_scale,
     .delay = cuda_delay,
-    .work = cuda_work,
     .record = cuda_record,
     .wait = cuda_wait,
     .sync = cuda_sync,

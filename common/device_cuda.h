@@ -16,6 +16,7 @@
 #include <cuda_runtime_api.h>
 
 #include "common/device.h"
+#include "common/kernels.h"
 
 struct cuda_rank {
     int gpu;
@@ -105,10 +106,9 @@ void cuda_gate_count(struct cuda_device *c, int stream);
 void cuda_gate_let_go(struct cuda_device *c);
 void cuda_gate_remove(struct cuda_device *c);
 
-/* Work: open measures it; queue starts it on the stream, which is of the current device. */
+/* Work that fills a GPU for so long: open measures it, for cuda_work to say how much that is. */
 enum status cuda_work_open(struct cuda_device *c, struct error *err);
-enum status cuda_work_queue(struct cuda_device *c, int gpu, int64_t ns, cudaStream_t stream,
-                            struct error *err);
+struct kernels_work cuda_work(const struct cuda_device *c, int gpu, int64_t ns);
 void cuda_work_close(struct cuda_device *c);
 
 enum status cuda_clock_open(struct cuda_device *c, struct error *err);
@@ -123,10 +123,9 @@ enum status cuda_copy(struct device *d, int stream, struct span from, struct spa
 enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span from,
                         struct span to, struct error *err);
 enum status cuda_compute(struct device *d, int stream, struct pattern pattern, int iteration,
-                         struct span to, struct error *err);
+                         int64_t ns, struct span to, struct error *err);
 enum status cuda_scale(struct device *d, int stream, int n, struct span at, struct error *err);
 enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err);
-enum status cuda_work(struct device *d, int stream, int64_t ns, struct error *err);
 enum status cuda_record(struct device *d, int64_t event, int stream, struct error *err);
 enum status cuda_wait(struct device *d, int stream, int64_t event, struct error *err);
 enum status cuda_sync(struct device *d, struct error *err);

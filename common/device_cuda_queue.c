@@ -173,22 +173,35 @@ out:
     return status;
 }
 
+/* So long a delay or a compute may last. */
+static enum status check_time(int64_t ns, const char *verb, struct error *err)
+{
+    return ns >= 0 && ns <= DEVICE_MAX_DELAY_NS
+               ? STATUS_OK
+               : fail(err, STATUS_MACHINE, "%s: %lld ns are not from 0 to %d", verb, (long long)ns,
+                      DEVICE_MAX_DELAY_NS);
+}
+
 enum status cuda_compute(struct device *d, int stream, struct pattern pattern, int iteration,
-                         struct span to, struct error *err)
+                         int64_t ns, struct span to, struct error *err)
 {
     struct cuda_device *c = cuda(d);
     enum status status = STATUS_OK;
     struct place place;
     double scratch;
     TRY(check_stream(c, stream, "compute", err));
+    TRY(check_time(ns, "compute", err));
     TRY(cuda_check_span(c, to, "compute", err));
     TRY(check_own(stream, to, "compute", err));
     if (pattern.kind == PATTERN_CONSTANT && !dtype_store(c->dtype, pattern.constant, &scratch))
         return fail(err, STATUS_MACHINE, "compute: %g is no %s", pattern.constant,
                     dtype_name(c->dtype));
     TRY(begin(c, stream, "compute", &place, err));
+    if (c->work == WORK_WAITS && ns > 0)
+        TRY(cuda_ok(kernels_delay(ns, place.stream), "compute", place.rank, err));
     TRY(cuda_ok(kernels_compute(c->dtype, pattern, place.rank, iteration, to.first, address(c, to),
-                                to.count, place.blocks, place.stream),
+                                to.count, cuda_work(c, place.gpu, ns), place.blocks,
+                                place.stream),
                 "compute", place.rank, err));
 out:
     return status;
@@ -211,32 +224,17 @@ out:
     return status;
 }
 
-/* So long a stream rests, or works. */
-static enum status pass_time(struct cuda_device *c, int stream, int64_t ns, int works,
-                             struct error *err)
-{
-    enum status status = STATUS_OK;
-    struct place place;
-    const char *verb = works ? "work" : "delay";
-    TRY(check_stream(c, stream, verb, err));
-    if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
-        return fail(err, STATUS_MACHINE, "%s: %lld ns are not from 0 to %d", verb, (long long)ns,
-                    DEVICE_MAX_DELAY_NS);
-    TRY(begin(c, stream, verb, &place, err));
-    TRY(works ? cuda_work_queue(c, place.gpu, ns, place.stream, err)
-              : cuda_ok(kernels_delay(ns, place.stream), verb, place.rank, err));
-out:
-    return status;
-}
-
 enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err)
 {
-    return pass_time(cuda(d), stream, ns, 0, err);
-}
-
-enum status cuda_work(struct device *d, int stream, int64_t ns, struct error *err)
-{
-    return pass_time(cuda(d), stream, ns, cuda(d)->work != WORK_WAITS, err);
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    TRY(check_stream(c, stream, "delay", err));
+    TRY(check_time(ns, "delay", err));
+    TRY(begin(c, stream, "delay", &place, err));
+    TRY(cuda_ok(kernels_delay(ns, place.stream), "delay", place.rank, err));
+out:
+    return status;
 }
 
 /* Events. */

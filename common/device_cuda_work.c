@@ -3,8 +3,8 @@
  * Work is a number of equal blocks, each a few microseconds long when the chip is full: so a kernel
  * has many waves of them, as real kernels have, and an add on a stream of high priority gets its
  * turn between two waves. How long a block takes on this GPU, when it has the GPU to itself, is
- * measured when the device is opened; a kernel then takes as many blocks as fill the time asked
- * for. It takes longer when it has to share, which is the point of it.
+ * measured when the device is opened; a compute then has as many blocks as fill the time asked for,
+ * which write the gradients on their way. It takes longer when it has to share: that is its point.
  */
 #include <stdlib.h>
 
@@ -14,14 +14,11 @@
 #define SCRATCH_BYTES ((size_t)512 << 20) /* of memory-bound work: more than any cache holds */
 #define WAVES 40                          /* measured at once */
 
-static enum status queue_work(struct cuda_device *c, int gpu, int64_t blocks, cudaStream_t stream,
-                              struct error *err)
+static struct kernels_work blocks_of_work(const struct cuda_device *c, int gpu, int64_t blocks)
 {
-    struct cuda_gpu *g = &c->gpus[gpu];
-    return cuda_ok(c->work == WORK_MEMORY
-                       ? kernels_work_memory(blocks, g->scratch, SCRATCH_BYTES, stream)
-                       : kernels_work_arithmetic(blocks, stream),
-                   "work", -1, err);
+    return (struct kernels_work){.kind = c->work, .blocks = blocks,
+                                 .scratch = c->gpus[gpu].scratch,
+                                 .stretches = SCRATCH_BYTES / KERNELS_STRETCH_BYTES};
 }
 
 /* Milliseconds that so many blocks take. */
@@ -30,11 +27,13 @@ static enum status measure(struct cuda_device *c, int gpu, int64_t blocks, float
 {
     enum status status = STATUS_OK;
     struct cuda_gpu *g = &c->gpus[gpu];
+    const struct kernels_work work = blocks_of_work(c, gpu, blocks);
     cudaEvent_t begin = NULL, end = NULL;
     TRY(cuda_ok(cudaEventCreate(&begin), "an event", -1, err));
     TRY(cuda_ok(cudaEventCreate(&end), "an event", -1, err));
     TRY(cuda_ok(cudaEventRecord(begin, g->stream), "calibrating work", -1, err));
-    TRY(queue_work(c, gpu, blocks, g->stream, err));
+    TRY(cuda_ok(kernels_compute(c->dtype, (struct pattern){0}, 0, 0, 0, NULL, 0, work, g->blocks,
+                                g->stream), "calibrating work", -1, err));
     TRY(cuda_ok(cudaEventRecord(end, g->stream), "calibrating work", -1, err));
     TRY(cuda_finish(c, g->stream, cuda_deadline(c), "calibrating work", -1, err));
     TRY(cuda_ok(cudaEventElapsedTime(ms, begin, end), "calibrating work", -1, err));
@@ -87,9 +86,8 @@ void cuda_work_close(struct cuda_device *c)
             (void)cudaFree(c->gpus[gpu].scratch);
 }
 
-enum status cuda_work_queue(struct cuda_device *c, int gpu, int64_t ns, cudaStream_t stream,
-                            struct error *err)
+struct kernels_work cuda_work(const struct cuda_device *c, int gpu, int64_t ns)
 {
-    int64_t blocks = (int64_t)((double)ns / c->gpus[gpu].block_ns + 0.5);
-    return blocks > 0 ? queue_work(c, gpu, blocks, stream, err) : STATUS_OK;
+    int busy = c->work != WORK_WAITS && ns > 0;
+    return blocks_of_work(c, gpu, busy ? (int64_t)((double)ns / c->gpus[gpu].block_ns + 0.5) : 0);
 }

@@ -142,25 +142,35 @@ out:
     return status;
 }
 
-static enum status host_delay(struct device *d, int stream, int64_t ns, struct error *err)
+static enum status check_time(int64_t ns, struct error *err)
 {
-    struct host *h = host_of(d);
-    begin_run(h);
-    if (ns < 0 || ns > DEVICE_MAX_DELAY_NS)
-        return fail(err, STATUS_MACHINE, "host device: a delay of %" PRId64 " ns, not from 0 to %d",
-                    ns, DEVICE_MAX_DELAY_NS);
-    return enqueue(h, stream, (struct host_item){.kind = HOST_DELAY, .u.ns = ns}, err);
+    return ns >= 0 && ns <= DEVICE_MAX_DELAY_NS
+               ? STATUS_OK
+               : fail(err, STATUS_MACHINE, "host device: %" PRId64 " ns are not from 0 to %d", ns,
+                      DEVICE_MAX_DELAY_NS);
 }
 
-static enum status host_compute(struct device *d, int stream, struct pattern pattern,
-                                int iteration, struct span to, struct error *err)
+static enum status host_delay(struct device *d, int stream, int64_t ns, struct error *err)
 {
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     begin_run(h);
+    TRY(check_time(ns, err));
+    TRY(enqueue(h, stream, (struct host_item){.kind = HOST_DELAY, .ns = ns}, err));
+out:
+    return status;
+}
+
+static enum status host_compute(struct device *d, int stream, struct pattern pattern,
+                                int iteration, int64_t ns, struct span to, struct error *err)
+{
+    struct host *h = host_of(d);
+    enum status status = STATUS_OK;
+    begin_run(h);
+    TRY(check_time(ns, err));
     TRY(check_span(h, to, err));
     TRY(check_kernel(h, stream, to.rank, err));
-    struct host_item item = {.kind = HOST_COMPUTE, .to = to,
+    struct host_item item = {.kind = HOST_COMPUTE, .to = to, .ns = ns,
                              .u.fill = {.pattern = pattern, .iteration = iteration}};
     TRY(enqueue(h, stream, item, err));
 out:
@@ -361,8 +371,8 @@ static void host_close(struct device *d)
 static const struct device_verbs verbs = {
     .name = "host", .close = host_close, .alloc = host_alloc, .put = host_put, .get = host_get,
     .copy = host_copy, .reduce = host_reduce, .compute = host_compute, .scale = host_scale,
-    .delay = host_delay, .work = host_delay,
-    .record = host_record, .wait = host_wait, .sync = host_sync, .elapsed = host_elapsed,
+    .delay = host_delay, .record = host_record, .wait = host_wait, .sync = host_sync,
+    .elapsed = host_elapsed,
 };
 
 static enum status fill_facts(struct host *h, const struct device_setup *setup, struct error *err)

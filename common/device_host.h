@@ -13,11 +13,11 @@ enum host_kind {
 struct host_item {
     enum host_kind kind;
     struct span from, to;
+    int64_t ns;                 /* delay; compute: it takes no less */
     union {
         int64_t event;          /* record, wait */
         enum redop redop;       /* reduce */
         int n;                  /* scale */
-        int64_t ns;             /* delay */
         struct { struct pattern pattern; int iteration; } fill; /* compute */
     } u;
 };

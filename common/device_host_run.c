@@ -44,7 +44,7 @@ static int64_t duration(const struct host *h, const struct host_item *item)
     static const int passes[] = {[HOST_COPY] = 2, [HOST_REDUCE] = 3, [HOST_COMPUTE] = 1,
                                  [HOST_SCALE] = 2}; /* times that memory is read or written */
     if (item->kind == HOST_DELAY)
-        return item->u.ns;
+        return item->ns;
     double bytes = (double)item->to.count * (double)dtype_size(h->dtype);
     const int *slow = h->model.slow_ranks, a = item->from.rank, b = item->to.rank;
     double times = h->model.slow_times > 0 && ((a == slow[0] && b == slow[1]) ||
@@ -56,7 +56,9 @@ static int64_t duration(const struct host *h, const struct host_item *item)
         return llround(times * ((double)(item->kind == HOST_COPY ? h->model.link_latency_ns
                                                                  : h->model.kernel_latency_ns) +
                                 bytes / h->model.link_GBps));
-    return h->model.kernel_latency_ns + llround(passes[item->kind] * bytes / h->model.memory_GBps);
+    int64_t ns = h->model.kernel_latency_ns +
+                 llround(passes[item->kind] * bytes / h->model.memory_GBps);
+    return item->ns > ns ? item->ns : ns;
 }
 
 /* ---- reading at the beginning, writing at the end ---- */

@@ -108,14 +108,41 @@ template <typename T> __global__ void __launch_bounds__(THREADS) scale_kernel(T 
     each(at, (const T *)at, cut, [n](int64_t, T a, T) { return scaled(a, n); });
 }
 
-template <typename T>
-__global__ void __launch_bounds__(THREADS) compute_kernel(T *to, struct pattern pattern, int rank,
-                                                          int iteration, int64_t first,
-                                                          struct cut cut)
+const int WORK_ROUNDS = 200; // of a multiplication and an addition on each of 4 chains
+
+// Keeps a block busy. Nothing is ever stored, but the compiler cannot know that.
+template <enum device_work WORK>
+__device__ void be_busy(struct kernels_work work, void *never)
+{
+    unsigned sum = 0;
+    if (WORK == WORK_ARITHMETIC) {
+        float x[4] = {threadIdx.x + 0.f, threadIdx.x + 1.f, threadIdx.x + 2.f, threadIdx.x + 3.f};
+        for (int i = 0; i < WORK_ROUNDS; i++)
+            for (int k = 0; k < 4; k++)
+                x[k] = x[k] * 0.5f + 1;
+        sum = x[0] + x[1] + x[2] + x[3] == -1;
+    } else if (WORK == WORK_MEMORY) {
+        const int n = KERNELS_STRETCH_BYTES / sizeof(uint4);
+        const uint4 *from = (const uint4 *)work.scratch + blockIdx.x % work.stretches * n;
+        for (int i = threadIdx.x; i < n; i += THREADS) {
+            const uint4 v = from[i];
+            sum += v.x ^ v.y ^ v.z ^ v.w;
+        }
+        sum = sum == 0xdeadbeef;
+    }
+    if (sum)
+        *(char *)never = 1;
+}
+
+template <typename T, enum device_work WORK>
+__global__ void __launch_bounds__(THREADS)
+compute_kernel(T *to, struct pattern pattern, int rank, int iteration, int64_t first,
+               struct cut cut, struct kernels_work work)
 {
     each(to, (const T *)to, cut, [=](int64_t i, T, T) {
         return canonical((T)pattern_value(pattern, name_of<T>::dtype, rank, iteration, first + i));
     });
+    be_busy<WORK>(work, to);
 }
 
 template <typename U>
@@ -124,13 +151,16 @@ __global__ void __launch_bounds__(THREADS) fill_kernel(U *to, U bits, struct cut
     each(to, (const U *)to, cut, [bits](int64_t, U, U) { return bits; });
 }
 
-// The tables, rows in the order of enum dtype, columns in the order of enum redop.
+// The tables, rows in the order of enum dtype, columns in the order of enum redop or
+// of enum device_work.
 #define REDUCE_ROW(D, T)                                                                          \
     {(const void *)reduce_kernel<T, REDOP_SUM>, (const void *)reduce_kernel<T, REDOP_SUM>,        \
      (const void *)reduce_kernel<T, REDOP_MIN>, (const void *)reduce_kernel<T, REDOP_MAX>,        \
      (const void *)reduce_kernel<T, REDOP_PROD>},
 #define SCALE_ROW(D, T) (const void *)scale_kernel<T>,
-#define COMPUTE_ROW(D, T) (const void *)compute_kernel<T>,
+#define COMPUTE_ROW(D, T)                                                                         \
+    {(const void *)compute_kernel<T, WORK_WAITS>, (const void *)compute_kernel<T, WORK_ARITHMETIC>, \
+     (const void *)compute_kernel<T, WORK_MEMORY>},
 #define CUT_ROW(D, T) cut_at_vectors<T>,
 #define IN_ORDER(D, T) && position++ == D
 
@@ -145,7 +175,7 @@ static_assert(REDOP_SUM == 0 && REDOP_AVG == 1 && REDOP_MIN == 2 && REDOP_MAX ==
 
 const void *const reduce_kernels[N_DTYPES][N_REDOPS] = {ARITH_TYPES(REDUCE_ROW)};
 const void *const scale_kernels[N_DTYPES] = {ARITH_TYPES(SCALE_ROW)};
-const void *const compute_kernels[N_DTYPES] = {ARITH_TYPES(COMPUTE_ROW)};
+const void *const compute_kernels[N_DTYPES][N_WORKS] = {ARITH_TYPES(COMPUTE_ROW)};
 const void *const fill_kernels[] = {(const void *)fill_kernel<uint32_t>,
                                     (const void *)fill_kernel<uint64_t>};
 
@@ -163,62 +193,23 @@ __global__ void delay_kernel(int64_t ns)
         ;
 }
 
-constexpr int WORK_THREADS = 512;
-constexpr int WORK_ROUNDS = 400;         // of multiplications and additions, 4 chains of them
-constexpr int WORK_BYTES = 64 << 10;     // that a block reads
+struct cut (*const cuts[N_DTYPES])(const void *, const void *, int64_t) = {ARITH_TYPES(CUT_ROW)};
 
-// Nothing is ever stored, but the compiler cannot know that the sum is never that.
-__global__ void __launch_bounds__(WORK_THREADS) work_arithmetic_kernel(float *never)
+cudaError_t launch_grid(const void *kernel, int64_t grid, void **args, cudaStream_t stream)
 {
-    float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
-    for (int i = 0; i < WORK_ROUNDS; i++) {
-        a = a * 0.5f + 1;
-        b = b * 0.5f + 1;
-        c = c * 0.5f + 1;
-        d = d * 0.5f + 1;
-    }
-    if (a + b + c + d == -1)
-        *never = a;
-}
-
-__global__ void __launch_bounds__(WORK_THREADS) work_memory_kernel(const uint4 *scratch,
-                                                                   int64_t pieces, float *never)
-{
-    const uint4 *from = scratch + blockIdx.x % pieces * (WORK_BYTES / (int64_t)sizeof *scratch);
-    unsigned sum = 0;
-    for (int i = threadIdx.x; i < WORK_BYTES / (int)sizeof *scratch; i += WORK_THREADS) {
-        const uint4 v = from[i];
-        sum += v.x ^ v.y ^ v.z ^ v.w;
-    }
-    if (sum == 0xdeadbeef)
-        *never = sum;
-}
-
-cudaError_t launch_work(const void *kernel, int64_t blocks, void **args, cudaStream_t stream)
-{
-    const int64_t most = 1 << 30;
-    cudaError_t launched = cudaSuccess;
-    for (; blocks > 0 && launched == cudaSuccess; blocks -= most)
-        launched = cudaLaunchKernel(kernel, (unsigned)(blocks < most ? blocks : most), WORK_THREADS,
-                                    args, 0, stream);
-    const cudaError_t last = cudaGetLastError();
+    const cudaError_t launched = cudaLaunchKernel(kernel, (unsigned)grid, THREADS, args, 0, stream);
+    const cudaError_t last = cudaGetLastError(); // also empties the slot
     return launched != cudaSuccess ? launched : last;
 }
-
-struct cut (*const cuts[N_DTYPES])(const void *, const void *, int64_t) = {ARITH_TYPES(CUT_ROW)};
 
 cudaError_t launch(const void *kernel, struct cut cut, int blocks, void **args,
                    cudaStream_t stream)
 {
     int64_t units = cut.head > cut.vectors ? cut.head : cut.vectors;
     units = cut.tail > units ? cut.tail : units;
-    if (units <= 0)
-        return cudaSuccess;
     const int64_t wanted = (units + THREADS - 1) / THREADS;
-    const unsigned grid = (unsigned)(wanted < blocks ? wanted : blocks);
-    const cudaError_t launched = cudaLaunchKernel(kernel, grid, THREADS, args, 0, stream);
-    const cudaError_t last = cudaGetLastError(); // also empties the slot
-    return launched != cudaSuccess ? launched : last;
+    return units > 0 ? launch_grid(kernel, wanted < blocks ? wanted : blocks, args, stream)
+                     : cudaSuccess;
 }
 
 cudaError_t load(const void *const *kernels, size_t n)
@@ -250,12 +241,16 @@ cudaError_t kernels_scale(enum dtype dtype, int n, void *at, int64_t count, int 
 }
 
 cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, int iteration,
-                            int64_t first, void *to, int64_t count, int blocks,
-                            cudaStream_t stream)
+                            int64_t first, void *to, int64_t count, struct kernels_work work,
+                            int blocks, cudaStream_t stream)
 {
+    const int64_t most = INT32_MAX; // of a grid's blocks
     struct cut cut = cuts[dtype](to, to, count);
-    void *args[] = {&to, &pattern, &rank, &iteration, &first, &cut};
-    return launch(compute_kernels[dtype], cut, blocks, args, stream);
+    void *args[] = {&to, &pattern, &rank, &iteration, &first, &cut, &work};
+    const void *kernel = compute_kernels[dtype][work.kind];
+    return work.kind == WORK_WAITS || work.blocks == 0
+               ? launch(compute_kernels[dtype][WORK_WAITS], cut, blocks, args, stream)
+               : launch_grid(kernel, work.blocks < most ? work.blocks : most, args, stream);
 }
 
 cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
@@ -278,35 +273,17 @@ cudaError_t kernels_delay(int64_t ns, cudaStream_t stream)
     return launched != cudaSuccess ? launched : last;
 }
 
-cudaError_t kernels_work_arithmetic(int64_t blocks, cudaStream_t stream)
-{
-    float *never = nullptr;
-    void *args[] = {&never};
-    return launch_work((const void *)work_arithmetic_kernel, blocks, args, stream);
-}
-
-cudaError_t kernels_work_memory(int64_t blocks, const void *scratch, size_t bytes,
-                                cudaStream_t stream)
-{
-    float *never = nullptr;
-    int64_t pieces = (int64_t)(bytes / WORK_BYTES);
-    void *args[] = {&scratch, &pieces, &never};
-    return launch_work((const void *)work_memory_kernel, blocks, args, stream);
-}
-
 cudaError_t kernels_load(void)
 {
-    const void *const delays[] = {(const void *)delay_kernel,
-                                  (const void *)work_arithmetic_kernel,
-                                  (const void *)work_memory_kernel};
+    const void *const delays[] = {(const void *)delay_kernel};
     cudaError_t result = load(&reduce_kernels[0][0], N_DTYPES * N_REDOPS);
     if (result == cudaSuccess)
         result = load(scale_kernels, N_DTYPES);
     if (result == cudaSuccess)
-        result = load(compute_kernels, N_DTYPES);
+        result = load(&compute_kernels[0][0], N_DTYPES * N_WORKS);
     if (result == cudaSuccess)
         result = load(fill_kernels, sizeof fill_kernels / sizeof *fill_kernels);
     if (result == cudaSuccess)
-        result = load(delays, sizeof delays / sizeof *delays);
+        result = load(delays, 1);
     return result;
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/device.h"
 #include "common/dtype.h"
 #include "common/pattern.h"
 
@@ -32,10 +33,21 @@ cudaError_t kernels_reduce(enum dtype dtype, enum redop op, void *to, const void
 cudaError_t kernels_scale(enum dtype dtype, int n, void *at, int64_t count, int blocks,
                           cudaStream_t stream);
 
-/* to[i] = the pattern's value for (rank, iteration, element first + i); to is element `first`. */
+/* What a compute does beside its writing: `blocks` blocks of work, each of a few microseconds where
+ * the device is full of them; arithmetic, or reading `scratch` (its stretches by turns). */
+#define KERNELS_STRETCH_BYTES 32768
+struct kernels_work {
+    enum device_work kind; /* WORK_WAITS: none */
+    int64_t blocks;
+    const void *scratch;
+    int64_t stretches;     /* of scratch, of KERNELS_STRETCH_BYTES each */
+};
+
+/* to[i] = the pattern's value for (rank, iteration, element first + i); to is element `first`.
+ * With work, its blocks are the grid: they share out the writing, too. */
 cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, int iteration,
-                            int64_t first, void *to, int64_t count, int blocks,
-                            cudaStream_t stream);
+                            int64_t first, void *to, int64_t count, struct kernels_work work,
+                            int blocks, cudaStream_t stream);
 
 /* to[i] = the low `size` bytes of bits; size is 4 or 8 */
 cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
@@ -43,12 +55,6 @@ cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, in
 
 /* Does nothing for `ns` nanoseconds of the GPU's global timer, on one thread. */
 cudaError_t kernels_delay(int64_t ns, cudaStream_t stream);
-
-/* `blocks` blocks of work, of a few microseconds each where the device is full of them: arithmetic
- * only, or reading `scratch`, from its beginning again when its end is reached. */
-cudaError_t kernels_work_arithmetic(int64_t blocks, cudaStream_t stream);
-cudaError_t kernels_work_memory(int64_t blocks, const void *scratch, size_t bytes,
-                                cudaStream_t stream);
 
 /* Loads every kernel on the current device. CUDA otherwise loads each at its first launch, which
  * falls into the first measurement and can wait for kernels that already run. */

@@ -101,7 +101,7 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
 {
     const struct device_verbs *verbs = device->verbs;
     int stream = stream_id(op->rank, op->lane);
-    if (op->dst.count == 0)
+    if (op->dst.count == 0 && op->cost_ns == 0)
         return STATUS_OK;
     switch (op->kind) {
     case OP_COPY: return verbs->copy(device, stream, op->src, op->dst, err);
@@ -109,13 +109,8 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     case OP_SCALE: return verbs->scale(device, stream, plan->n_ranks, op->dst, err);
     case OP_UPDATE: return verbs->scale(device, stream, PLAN_UPDATE_DIVISOR, op->dst, err);
     default:
-        if (op->cost_ns > 0) {
-            enum status status = verbs->work(device, stream, op->cost_ns, err);
-            if (status != STATUS_OK)
-                return status;
-        }
         return verbs->compute(device, stream, init_pattern(init, op->dst.rank), op->iteration,
-                              op->dst, err);
+                              op->cost_ns, op->dst, err);
     }
 }
 
@@ -182,7 +177,7 @@ static enum status run_through(struct device *device, const struct plan *plan,
                                const struct run_options *options, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
-    if (!options->times_only)
+    if (!options->computed)
         TRY(load(device, plan, init, options->stale_uploads, err));
     int64_t begin = wall_ns();
     for (int64_t at = 0; at < order->n_sequence; at++)
@@ -190,6 +185,39 @@ static enum status run_through(struct device *device, const struct plan *plan,
     TRY(device->verbs->sync(device, err));
     *ns = wall_ns() - begin;
 out:
+    return status;
+}
+
+static int compare_totals(const void *a, const void *b)
+{
+    const struct timing *x = a, *y = b;
+    return (x->total_ns > y->total_ns) - (x->total_ns < y->total_ns);
+}
+
+/* Runs it several times and keeps the times of the run that took the median time: all figures of a
+ * report are then of one run. */
+static enum status time_runs(struct device *device, const struct plan *plan,
+                             const struct init *init, const struct order *order,
+                             const struct run_options *options, struct timing *timing,
+                             struct error *err)
+{
+    enum status status = STATUS_OK;
+    int n = options->runs > 1 && !device->facts.simulated ? options->runs : 1;
+    struct timing *each = NULL;
+    TRY(allocate((void **)&each, n, sizeof *each, "times", err));
+    if (!device->facts.simulated) /* first launches and first copies are slow */
+        TRY(run_through(device, plan, init, order, options, &timing->total_ns, err));
+    for (int i = 0; i < n; i++) {
+        TRY(run_through(device, plan, init, order, options, &timing->total_ns, err));
+        TRY(read_times(device, plan, &each[i], err));
+    }
+    qsort(each, (size_t)n, sizeof *each, compare_totals);
+    *timing = each[n / 2];
+    each[n / 2] = (struct timing){0};
+out:
+    for (int i = 0; each && i < n; i++)
+        timing_free(&each[i]);
+    free(each);
     return status;
 }
 
@@ -201,12 +229,11 @@ enum status run_plan(struct device *device, const struct plan *plan, const struc
     struct order order = {0};
     memset(timing, 0, sizeof *timing);
     TRY(order_open(&order, plan, err));
-    if (options->timed && !device->facts.simulated) /* first launches and first copies are slow */
-        TRY(run_through(device, plan, init, &order, options, &timing->total_ns, err));
-    TRY(run_through(device, plan, init, &order, options, &timing->total_ns, err));
-    timing->wall = !options->timed;
     if (options->timed)
-        TRY(read_times(device, plan, timing, err));
+        TRY(time_runs(device, plan, init, &order, options, timing, err));
+    else
+        TRY(run_through(device, plan, init, &order, options, &timing->total_ns, err));
+    timing->wall = !options->timed;
 out:
     order_close(&order);
     if (status != STATUS_OK)

@@ -6,7 +6,7 @@
  *                                                                  step
  *
  * Pass 1 queues the whole plan without looking up: each op becomes "wait for its waits, do it,
- * record its event". On GPUs a timed pass runs twice, and the second time counts. Pass 2 runs the
+ * record its event". On GPUs a timed pass runs once more to begin with, which does not count. Pass 2 runs the
  * same plan again on the same data, but waits for all devices after each ring step and reads one
  * element of every segment of every rank, so that the values in a trace were read, not worked out.
  * Its times are of no interest and not kept. A plan without ring steps stops before each op that
@@ -27,9 +27,12 @@
 struct run_options {
     const int *device_of;       /* [n_ranks] */
     int timed;                  /* record when each op began and ended */
+    int runs;                   /* cuda, timed: so many, and the one of the median time counts; 0
+                                   is 1 */
+    int computed;               /* the plan computes all its data itself: nothing is uploaded */
     int64_t delayed;            /* op to hold back ... */
     int64_t delay_ns;           /* ... for so long; 0 = none */
-    int times_only;             /* host: see struct device_setup; nothing is uploaded */
+    int times_only;             /* host: see struct device_setup */
     int stale_uploads;          /* host: each upload reads the buffer only once it holds the next
                                    rank's data: the fault of the exhibit `host-buffer` */
     int timeout_s, peer_off;    /* cuda */
