@@ -76,3 +76,12 @@ out:
         buckets_free(b);
     return status;
 }
+
+int buckets_find(const struct buckets *b, const struct model *model, const struct tensor *tensor)
+{
+    for (int k = 0; k < b->n; k++)
+        for (int i = b->items[k].first; i < b->items[k].first + b->items[k].n; i++)
+            if (&model->tensors[b->order[i]] == tensor)
+                return k;
+    return b->n;
+}

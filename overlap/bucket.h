@@ -48,6 +48,10 @@ enum status buckets_open(struct buckets *buckets, const struct model *model, int
                          struct error *err);
 void buckets_free(struct buckets *buckets); /* also of zeroed ones */
 
+/* The bucket of a tensor of the model; buckets->n where tensor is NULL. */
+int buckets_find(const struct buckets *buckets, const struct model *model,
+                 const struct tensor *tensor);
+
 const char *bucket_rule_name(enum bucket_rule rule); /* "pytorch-explicit" */
 
 #endif

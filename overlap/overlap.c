@@ -15,6 +15,7 @@ struct builder {
     int64_t *begin;   /* [n_layers]: first element of its gradients in the data */
     int64_t *latest;  /* [n_ranks]: the rank's latest compute */
     int next_bucket;  /* the first that is not complete yet */
+    int n_launched;   /* this one never is complete, or there are so many */
     struct error *err;
 };
 
@@ -30,17 +31,27 @@ static void place_layers(struct builder *b)
     }
 }
 
-/* The backward pass of one layer, on every rank. */
-static enum status compute_layer(struct builder *b, int layer)
+/* Where a tensor's gradient lies: behind those of all tensors registered after it. */
+static int64_t place_of(const struct model *m, const struct tensor *tensor)
+{
+    int64_t at = 0;
+    for (const struct tensor *later = tensor + 1; later < m->tensors + m->n_tensors; later++)
+        at += later->count;
+    return at;
+}
+
+/* The backward pass, on every rank, of a layer or a part of one. */
+static enum status compute_part(struct builder *b, int layer, int64_t first, int64_t count,
+                                int64_t part_ns)
 {
     enum status status = STATUS_OK;
     const struct overlap_shape *s = b->shape;
     for (int rank = 0; rank < s->n_ranks; rank++) {
-        double ns = (double)s->layer_ns[layer] * (s->slowness ? s->slowness[rank] : 1);
+        double ns = (double)part_ns * (s->slowness ? s->slowness[rank] : 1);
         struct op op = {.kind = OP_COMPUTE, .lane = LANE_COMPUTE, .rank = rank, .bucket = NONE,
                         .step = NONE, .segment = NONE, .piece = NONE, .layer = layer,
                         .cost_ns = (int64_t)ns,
-                        .dst = {rank, MEMORY_DATA, b->begin[layer], s->model->layers[layer].count}};
+                        .dst = {rank, MEMORY_DATA, first, count}};
         if (ns > 1e9)
             TRY(fail(b->err, STATUS_USAGE, "layer %s takes %.3g s on rank %d; at most 1 s is "
                      "possible", s->model->layers[layer].name, ns / 1e9, rank));
@@ -50,12 +61,29 @@ out:
     return status;
 }
 
+static enum status compute_layer(struct builder *b, int layer)
+{
+    enum status status = STATUS_OK;
+    const struct overlap_shape *s = b->shape;
+    int64_t first = b->begin[layer], end = first + s->model->layers[layer].count;
+    if (s->never_ready && s->never_ready->layer == layer) {
+        int64_t gap = place_of(s->model, s->never_ready), behind = gap + s->never_ready->count;
+        TRY(compute_part(b, layer, first, gap - first, s->layer_ns[layer]));
+        if (behind < end)
+            TRY(compute_part(b, layer, behind, end - behind, 0));
+        return STATUS_OK;
+    }
+    TRY(compute_part(b, layer, first, end - first, s->layer_ns[layer]));
+out:
+    return status;
+}
+
 /* The rings of all buckets whose elements all lie before `ready`. */
 static enum status launch_buckets(struct builder *b, int64_t ready)
 {
     enum status status = STATUS_OK;
     const struct buckets *buckets = b->shape->buckets;
-    for (; b->next_bucket < buckets->n; b->next_bucket++) {
+    for (; b->next_bucket < b->n_launched; b->next_bucket++) {
         const struct bucket *k = &buckets->items[b->next_bucket];
         struct ring_part part = {.first = k->begin, .count = k->count, .bucket = b->next_bucket,
                                  .produced = b->latest};
@@ -105,6 +133,7 @@ enum status overlap_plan(struct plan *plan, const struct overlap_shape *shape, s
     const struct model *m = shape->model;
     struct builder b = {.plan = plan, .shape = shape, .err = err};
     int64_t largest = 0;
+    b.n_launched = buckets_find(shape->buckets, m, shape->never_ready);
     TRY(plan_init(plan, shape->n_ranks, m->count, shape->dtype, shape->redop, err));
     for (int i = 0; i < shape->buckets->n; i++)
         if (shape->buckets->items[i].count > largest)
@@ -126,7 +155,7 @@ enum status overlap_plan(struct plan *plan, const struct overlap_shape *shape, s
     }
     if (shape->serial)
         TRY(make_serial(&b));
-    for (int rank = 0; rank < shape->n_ranks; rank++)
+    for (int rank = 0; rank < shape->n_ranks && !shape->never_ready; rank++)
         TRY(update(&b, rank));
     TRY(plan_drop_implied(plan, err));
 out:

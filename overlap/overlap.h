@@ -23,6 +23,8 @@ struct overlap_shape {
     const struct buckets *buckets;
     const int64_t *layer_ns;   /* [n_layers]: how long the backward pass of each takes */
     const double *slowness;    /* [n_ranks]: times so much; NULL: 1 for all */
+    const struct tensor *never_ready; /* of the model: no rank computes its gradient, so its bucket
+                                  and all later ones stay, and the optimizer, too; or NULL */
     int serial;                /* every ring waits for the whole backward pass of its rank: only
                                   waits differ (reason serial) */
 };

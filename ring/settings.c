@@ -272,6 +272,7 @@ SETTER(set_compute)
                 quote_text(text).text);
 }
 
+SETTER(set_never) { SETTINGS; return set_file("never-ready", text, &s->never_ready, err); }
 SETTER(set_sweep) { SETTINGS; return set_file("sweep-cap", text, &s->sweep, err); }
 
 /* A small number at *text, and then this character: moves behind both. -1: there is none. */
@@ -374,6 +375,8 @@ static const struct option_row rows[] = {
      "real GPUs: a backward pass that is bound by arithmetic (default) or\n"
      "memory, or that waits and leaves the chip empty",
      set_compute},
+    {0, "never-ready", "NAME", OVERLAP | PLAN,
+     "no rank computes the gradient of this tensor: what waits for it?", set_never},
     {0, "slow", "WHAT:X", RING | OVERLAP | PLAN,
      "link=A-B:X: simulated copies between A and B take X times as long;\n"
      "overlap: rank=R:X, too: rank R computes X times as long",

@@ -56,6 +56,7 @@ struct settings {
     /* overlap: see overlap/step.h */
     const char *network, *layers, *bucket_rule; /* texts; NULL: not given */
     double cap_mib, first_mib, backward_us;   /* 0: not given */
+    const char *never_ready;      /* a tensor's name; or NULL */
     const char *sweep;            /* --sweep-cap, as text; or NULL */
     const char *slow;             /* --slow rank=R:X, as text; or NULL */
     int slow_rank;

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "overlap/overlap.h" /* first: check.h defines a macro `fail` */
-#include "overlap/timeline.h"
+#include "overlap/figures.h" /* first: check.h defines a macro `fail` */
+#include "overlap/overlap.h"
 
 #include "tests/files.h"
 #include "tests/run_contract.h"
@@ -306,9 +306,10 @@ START_TEST(runs_right_and_adds_up)
             ck_assert_int_eq(b.verdict.n_checked, n * it.model.count);
             ck_assert(way == 0 || b.verdict.hash == hash);
             hash = b.verdict.hash;
-            ck_assert_int_eq(timeline_figures(&b.plan, &b.timing, f, NULL), STATUS_OK);
+            ck_assert_int_eq(figures_find(&b.plan, &it.buckets, &b.timing, f, NULL), STATUS_OK);
             for (int rank = 0; rank < n; rank++) {
                 ck_assert_int_eq(f[rank].hidden + f[rank].exposed, f[rank].communication);
+                ck_assert_int_eq(f[rank].slow + f[rank].order + f[rank].tail, f[rank].exposed);
                 ck_assert_int_le(f[rank].hidden, f[rank].compute);
                 ck_assert_int_eq(f[rank].communication > 0, n > 1);
                 ck_assert(way != 1 || f[rank].communication == 0 ||
@@ -332,16 +333,78 @@ START_TEST(figures_by_hand)
                                  "z: copy 0.data[1:2] -> 1.data[1:2] bucket 1\n");
     int64_t begin[] = {0, 4000, 6000, 8000, 11000}, end[] = {3000, 5000, 9000, 10000, 12000};
     const struct timing timing = {.per_op = 1, .begin_ns = begin, .end_ns = end, .total_ns = 12000};
+    struct bucket items[] = {{.begin = 0, .count = 1}, {.begin = 1, .count = 1}};
+    const struct buckets buckets = {.items = items, .n = 2};
     struct figures f[2];
-    ck_assert_int_eq(timeline_figures(&plan, &timing, f, NULL), STATUS_OK);
+    ck_assert_int_eq(figures_find(&plan, &buckets, &timing, f, NULL), STATUS_OK);
     ck_assert_int_eq(f[0].compute, 5000);
     ck_assert_int_eq(f[0].communication, 6000); /* bucket 0 from its first begin to its last end */
     ck_assert_int_eq(f[0].hidden, 1000);
     ck_assert_int_eq(f[0].exposed, 5000);
     ck_assert_int_eq(f[0].compute_end, 10000);
     ck_assert_int_eq(f[0].iteration, 12000);
+    ck_assert_int_eq(f[0].idle, 4000 + 1000); /* to 4, and from 9 to 10 */
     ck_assert_int_eq(f[1].communication, 0);
     plan_free(&plan);
+}
+END_TEST
+
+/* Rank 0 has bucket 0 after 2 us and bucket 1 after 4; rank 1, slow, after 5 and 10. Bucket 0 is
+ * under way from 2 to 12, bucket 1 from 11 to 15. */
+START_TEST(causes_by_hand)
+{
+    struct plan plan = read_plan("plan 1\nranks 2\ncount 2\n"
+                                 "a0: compute 0.data[0:1]\nb0: compute 0.data[1:2]\n"
+                                 "a1: compute 1.data[0:1]\nb1: compute 1.data[1:2]\n"
+                                 "x: copy 0.data[0:1] -> 1.data[0:1] bucket 0\n"
+                                 "y: copy 0.data[1:2] -> 1.data[1:2] bucket 1\n");
+    int64_t begin[] = {0, 2000, 0, 5000, 2000, 11000}, end[] = {2000, 4000, 5000, 10000, 12000,
+                                                                15000};
+    const struct timing timing = {.per_op = 1, .begin_ns = begin, .end_ns = end, .total_ns = 15000};
+    struct bucket items[] = {{.begin = 0, .count = 1}, {.begin = 1, .count = 1}};
+    const struct buckets buckets = {.items = items, .n = 2};
+    struct figures f[2];
+    ck_assert_int_eq(figures_find(&plan, &buckets, &timing, f, NULL), STATUS_OK);
+    ck_assert_int_eq(f[0].exposed, 11000);
+    ck_assert_int_eq(f[0].slow, 1000);  /* 4 to 5 */
+    ck_assert_int_eq(f[0].order, 7000); /* 5 to 12 */
+    ck_assert_int_eq(f[0].tail, 3000);  /* 12 to 15 */
+    ck_assert_int_eq(f[0].idle, 2000);
+    ck_assert_int_eq(figures_slowest(f, 2), 1);
+    plan_free(&plan);
+}
+END_TEST
+
+/* A gradient that no rank computes: its bucket and all later ones stay, and so does the optimizer;
+ * the plan is refuted. Wherever the tensor lies in its layer. */
+START_TEST(a_tensor_that_never_becomes_ready)
+{
+    struct iteration it;
+    open_iteration(&it, 40);
+    for (int64_t t = 0; t < it.model.n_tensors; t++) {
+        const struct tensor *never = &it.model.tensors[t];
+        int k = buckets_find(&it.buckets, &it.model, never);
+        int64_t computed = 0;
+        struct plan plan;
+        struct error err = {""};
+        const struct overlap_shape shape = {
+            .n_ranks = 3, .pieces = 1, .slots = 2, .redop = REDOP_SUM, .model = &it.model,
+            .buckets = &it.buckets, .layer_ns = it.layer_ns, .never_ready = never,
+        };
+        ck_assert_int_eq(overlap_plan(&plan, &shape, &err), STATUS_OK);
+        for (int64_t id = 0; id < plan.n_ops; id++) {
+            ck_assert_int_lt(plan.ops[id].bucket, k);
+            ck_assert_int_ne(plan.ops[id].kind, OP_UPDATE);
+            if (plan.ops[id].kind == OP_COMPUTE)
+                computed += plan.ops[id].dst.count;
+        }
+        ck_assert_int_eq(computed, 3 * (it.model.count - never->count));
+        struct proof proof = prove(&plan);
+        ck_assert_int_gt(proof_total(&proof), 0);
+        proof_free(&proof);
+        plan_free(&plan);
+    }
+    close_iteration(&it);
 }
 END_TEST
 
@@ -362,6 +425,8 @@ Suite *overlap_suite(void)
     tcase_add_test(tests, the_serial_plan_differs_in_waits_only);
     tcase_add_test(tests, runs_right_and_adds_up);
     tcase_add_test(tests, figures_by_hand);
+    tcase_add_test(tests, causes_by_hand);
+    tcase_add_test(tests, a_tensor_that_never_becomes_ready);
     suite_add_tcase(suite, tests);
     return suite;
 }

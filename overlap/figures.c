@@ -1,0 +1,208 @@
+/* figures.c - intervals of time, their unions, and what each moment is spent on. */
+#include "overlap/figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct interval {
+    int64_t begin, end;
+};
+
+static int compare_intervals(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin)
+                                : (x->end > y->end) - (x->end < y->end);
+}
+
+/* Sorts, and joins those that touch; returns how many are left. */
+static int unite(struct interval *items, int n)
+{
+    int kept = 0;
+    if (n > 0)
+        qsort(items, (size_t)n, sizeof *items, compare_intervals);
+    for (int i = 0; i < n; i++) {
+        if (kept > 0 && items[i].begin <= items[kept - 1].end) {
+            if (items[i].end > items[kept - 1].end)
+                items[kept - 1].end = items[i].end;
+        } else {
+            items[kept++] = items[i];
+        }
+    }
+    return kept;
+}
+
+static int64_t total(const struct interval *items, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += items[i].end - items[i].begin;
+    return sum;
+}
+
+/* Of two unions. */
+static int64_t common(const struct interval *a, int n_a, const struct interval *b, int n_b)
+{
+    int64_t sum = 0;
+    for (int i = 0, j = 0; i < n_a && j < n_b;) {
+        int64_t begin = a[i].begin > b[j].begin ? a[i].begin : b[j].begin;
+        int64_t end = a[i].end < b[j].end ? a[i].end : b[j].end;
+        sum += end > begin ? end - begin : 0;
+        if (a[i].end < b[j].end)
+            i++;
+        else
+            j++;
+    }
+    return sum;
+}
+
+static int covers(const struct interval *items, int n, int64_t moment)
+{
+    for (int i = 0; i < n; i++)
+        if (items[i].begin <= moment && moment < items[i].end)
+            return 1;
+    return 0;
+}
+
+/* What is known of one rank, and room for it. */
+struct view {
+    const struct plan *plan;
+    const struct buckets *buckets;
+    const struct timing *timing;
+    int64_t *ready;              /* [n_buckets]: when the last rank had computed it */
+    struct interval *computes;   /* [n_ops]; united */
+    int n_computes;
+    struct interval *of_bucket;  /* [n_buckets]; end 0: none of its ops is the rank's */
+    struct interval *under_way;  /* [n_buckets]; united */
+    int n_under_way;
+    int64_t *moments;            /* [3 * n_buckets + 2 * n_ops]: where something begins or ends */
+};
+
+static void find_ready(struct view *v)
+{
+    for (int64_t id = 0; id < v->plan->n_ops; id++) {
+        const struct op *op = &v->plan->ops[id];
+        for (int k = 0; op->kind == OP_COMPUTE && k < v->buckets->n; k++) {
+            const struct bucket *b = &v->buckets->items[k];
+            if (op->dst.first < b->begin + b->count && b->begin < op->dst.first + op->dst.count &&
+                v->timing->end_ns[id] > v->ready[k])
+                v->ready[k] = v->timing->end_ns[id];
+        }
+    }
+}
+
+static void collect(struct view *v, int rank)
+{
+    memset(v->of_bucket, 0, (size_t)v->buckets->n * sizeof *v->of_bucket);
+    v->n_computes = v->n_under_way = 0;
+    for (int64_t id = 0; id < v->plan->n_ops; id++) {
+        const struct op *op = &v->plan->ops[id];
+        struct interval at = {v->timing->begin_ns[id], v->timing->end_ns[id]};
+        if (op->rank != rank)
+            continue;
+        if (op->kind == OP_COMPUTE) {
+            v->computes[v->n_computes++] = at;
+        } else if (op->bucket != NONE) {
+            struct interval *k = &v->of_bucket[op->bucket];
+            if (k->end == 0 || at.begin < k->begin)
+                k->begin = at.begin;
+            k->end = at.end > k->end ? at.end : k->end;
+        }
+    }
+    for (int k = 0; k < v->buckets->n; k++)
+        if (v->of_bucket[k].end > 0)
+            v->under_way[v->n_under_way++] = v->of_bucket[k];
+    v->n_computes = unite(v->computes, v->n_computes);
+    v->n_under_way = unite(v->under_way, v->n_under_way);
+}
+
+static int compare_moments(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Between two moments nothing changes, so that what holds at the first holds until the second. */
+static int list_moments(struct view *v)
+{
+    int n = 0;
+    for (int i = 0; i < v->n_computes; i++) {
+        v->moments[n++] = v->computes[i].begin;
+        v->moments[n++] = v->computes[i].end;
+    }
+    for (int k = 0; k < v->buckets->n; k++) {
+        v->moments[n++] = v->of_bucket[k].begin;
+        v->moments[n++] = v->of_bucket[k].end;
+        v->moments[n++] = v->ready[k];
+    }
+    qsort(v->moments, (size_t)n, sizeof *v->moments, compare_moments);
+    return n;
+}
+
+static void find_causes(struct view *v, struct figures *f)
+{
+    int n = list_moments(v), last = v->buckets->n - 1;
+    while (last > 0 && v->of_bucket[last].end == 0)
+        last--;
+    for (int i = 0; i + 1 < n; i++) {
+        int64_t now = v->moments[i], span = v->moments[i + 1] - now;
+        int k = 0;
+        while (k < v->buckets->n && !covers(&v->of_bucket[k], 1, now))
+            k++;
+        if (span == 0 || k == v->buckets->n || covers(v->computes, v->n_computes, now))
+            continue;
+        *(now < v->ready[k] ? &f->slow : k < last ? &f->order : &f->tail) += span;
+    }
+}
+
+static void judge_rank(struct view *v, int rank, struct figures *f)
+{
+    collect(v, rank);
+    const struct interval *c = v->computes, *k = v->under_way;
+    *f = (struct figures){.compute = total(c, v->n_computes),
+                          .communication = total(k, v->n_under_way)};
+    f->hidden = common(c, v->n_computes, k, v->n_under_way);
+    f->exposed = f->communication - f->hidden;
+    find_causes(v, f);
+    f->compute_end = v->n_computes ? c[v->n_computes - 1].end : 0;
+    f->first_start = v->n_under_way ? k[0].begin : 0;
+    f->last_end = v->n_under_way ? k[v->n_under_way - 1].end : 0;
+    struct interval pass = {v->n_computes ? c[0].begin : 0, f->compute_end};
+    f->idle = total(&pass, 1) - common(&pass, 1, k, v->n_under_way);
+    for (int64_t id = 0; id < v->plan->n_ops; id++)
+        if (v->plan->ops[id].rank == rank && v->timing->end_ns[id] > f->iteration)
+            f->iteration = v->timing->end_ns[id];
+}
+
+enum status figures_find(const struct plan *plan, const struct buckets *buckets,
+                         const struct timing *timing, struct figures *figures, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct view v = {.plan = plan, .buckets = buckets, .timing = timing};
+    int n = buckets->n;
+    TRY(allocate((void **)&v.ready, n, sizeof *v.ready, "figures", err));
+    TRY(allocate((void **)&v.computes, plan->n_ops, sizeof *v.computes, "figures", err));
+    TRY(allocate((void **)&v.of_bucket, n, sizeof *v.of_bucket, "figures", err));
+    TRY(allocate((void **)&v.under_way, n, sizeof *v.under_way, "figures", err));
+    TRY(allocate((void **)&v.moments, 3 * (int64_t)n + 2 * plan->n_ops, sizeof *v.moments,
+                 "figures", err));
+    find_ready(&v);
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        judge_rank(&v, rank, &figures[rank]);
+out:
+    free(v.ready);
+    free(v.computes);
+    free(v.of_bucket);
+    free(v.under_way);
+    free(v.moments);
+    return status;
+}
+
+int figures_slowest(const struct figures *figures, int n_ranks)
+{
+    int rank = 0;
+    for (int r = 1; r < n_ranks; r++)
+        if (figures[r].compute_end > figures[rank].compute_end)
+            rank = r;
+    return rank;
+}

@@ -1,0 +1,266 @@
+/* report.c - both iterations in words: what is in which bucket, the head, the picture, the numbers
+ * side by side, and why what is exposed is exposed. */
+#include "overlap/step_parts.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/format.h"
+#include "overlap/timeline.h"
+
+/* ---- --explain ---- */
+
+void step_explain(const struct step *p)
+{
+    const struct buckets *b = &p->buckets;
+    printf("%s: %" PRId64 " tensors in %" PRId64 " layers, %" PRId64 " elements of %s, %" PRId64
+           " bytes\nrule %s, tensors in the order in which their gradients get ready: the reverse "
+           "of their registration\n", p->model.name, p->model.n_tensors, p->model.n_layers,
+           p->model.count, dtype_name(p->s->dtype),
+           p->model.count * (int64_t)dtype_size(p->s->dtype), bucket_rule_name(p->rule));
+    for (int k = 0; k < b->n; k++) {
+        const struct bucket *bucket = &b->items[k];
+        int64_t bytes = 0;
+        const struct tensor *t = NULL;
+        printf("\nbucket %d of %d in launch order (B%d in the article's count), ", k, b->n,
+               b->n - 1 - k);
+        if (bucket->cap)
+            printf("cap %.6g MiB\n", (double)bucket->cap / STEP_MIB);
+        else
+            printf("no cap\n");
+        for (int i = 0; i < bucket->n; i++) {
+            t = &p->model.tensors[b->order[bucket->first + i]];
+            bytes += t->count * (int64_t)dtype_size(p->s->dtype);
+            printf("  %-44s %12" PRId64 " bytes, together %12" PRId64 "\n", t->name,
+                   t->count * (int64_t)dtype_size(p->s->dtype), bytes);
+        }
+        if (t && bucket->cap && bytes >= bucket->cap)
+            printf("  closed bucket %d after %s: %.1f >= %.1f MiB\n", k, t->name,
+                   (double)bytes / STEP_MIB, (double)bucket->cap / STEP_MIB);
+        else
+            printf("  closed bucket %d at the end: no tensor is left (%.1f MiB)\n", k,
+                   (double)bytes / STEP_MIB);
+    }
+}
+
+/* ---- head ---- */
+
+static double mib(int64_t bytes) { return (double)bytes / STEP_MIB; }
+
+/* What waits for a gradient that never comes. */
+static void print_never(const struct step *p)
+{
+    const struct tensor *t = p->never_ready;
+    int k = buckets_find(&p->buckets, &p->model, t), last = p->buckets.n - 1;
+    char line[512], later[64] = "";
+    if (k + 1 < last)
+        snprintf(later, sizeof later, "; buckets %d to %d wait for it", k + 1, last);
+    else if (k < last)
+        snprintf(later, sizeof later, "; bucket %d waits for it", last);
+    snprintf(line, sizeof line,
+             "%s never becomes ready on any rank; bucket %d (%d tensor%s, %.1f MiB) waits for it%s%s"
+             ", and the optimizer for all. The iteration never ends", t->name, k,
+             p->buckets.items[k].n, p->buckets.items[k].n == 1 ? "" : "s",
+             mib(p->buckets.items[k].bytes), later[0] ? later + 0 : "",
+             later[0] ? ", since buckets are launched in order" : "");
+    format_words(stdout, "stuck", line);
+}
+
+static const char *const work_words[] = {
+    [WORK_WAITS] = "wait, and leave the chip empty",
+    [WORK_ARITHMETIC] = "fill the chip with arithmetic, as long as this takes on an idle GPU",
+    [WORK_MEMORY] = "fill the chip with reads of its memory, as long as this takes on an idle GPU",
+};
+
+static void print_head(const struct step *p)
+{
+    const struct settings *s = p->s;
+    const struct story *story = &p->overlapped.story;
+    char bytes[FORMAT_SIZE], line[320];
+    printf("overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each of %d "
+           "rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
+           format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
+           dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
+    if (s->times_only)
+        format_words(stdout, "note", "simulated GPUs, and no data moves; times are modelled");
+    else if (p->notice[0])
+        format_words(stdout, "note", p->notice);
+    int used = snprintf(line, sizeof line, "%d, rule %s, in launch order:", p->buckets.n,
+                        bucket_rule_name(p->rule));
+    for (int k = 0; k < p->buckets.n && k < 6; k++)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %" PRId64,
+                         p->buckets.items[k].bytes);
+    snprintf(line + used, sizeof line - (size_t)used, "%s bytes", p->buckets.n > 6 ? " .." : "");
+    format_words(stdout, "buckets", line);
+    printf("  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
+    if (s->backward_us <= 0)
+        printf("            (assumed: 4 FLOP per weight and use, 32 samples, 200 TFLOP/s)\n");
+    if (s->backend == BACKEND_CUDA)
+        printf("            made of kernels that %s\n  times     CUDA events, in us; of %d runs "
+               "that of the median time\n", work_words[s->work], STEP_RUNS);
+    if (s->slow)
+        printf("  slow      rank %d computes %g times as long\n", s->slow_rank, s->slow_factor);
+    if (s->slow_link)
+        printf("  slow      copies between ranks %d and %d take %g times as long\n",
+               s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
+    if (p->never_ready)
+        print_never(p);
+    format_words(stdout, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
+    printf("            no compute waits, directly or through others, for a copy or an add: %s\n",
+           p->computes_wait ? "NOT SO" : "so it is");
+}
+
+/* ---- numbers ---- */
+
+static void print_ranks(const struct step *p)
+{
+    int shown = p->s->n_ranks < 16 ? p->s->n_ranks : 16;
+    printf("\n  us        compute  communication = hidden + exposed  exposed = slow rank + order + "
+           "tail\n");
+    for (int rank = 0; rank < shown; rank++) {
+        const struct figures *f = &p->overlapped.figures[rank];
+        printf("  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n", rank,
+               step_us(f->compute), step_us(f->communication), step_us(f->hidden),
+               step_us(f->exposed), step_us(f->slow), step_us(f->order), step_us(f->tail));
+    }
+    if (shown < p->s->n_ranks)
+        printf("  ... and %d more ranks\n", p->s->n_ranks - shown);
+}
+
+/* The causes of what is exposed on a rank, in the order in which they add up to it. */
+static void print_why(const struct step *p, int rank)
+{
+    const struct figures *f = &p->overlapped.figures[rank];
+    const struct bucket *last = &p->buckets.items[p->buckets.n - 1];
+    char line[400];
+    const char *label = "why";
+    if (f->slow) {
+        snprintf(line, sizeof line, "%.1f us, slow rank: the bucket under way is not yet computed "
+                 "on rank %d, and a ring goes on only where both neighbours have it",
+                 step_us(f->slow), figures_slowest(p->overlapped.figures, p->s->n_ranks));
+        format_words(stdout, label, line);
+        label = "";
+    }
+    if (f->order) {
+        snprintf(line, sizeof line, "%.1f us, launch order: buckets before the last one are still "
+                 "on their way, and it waits its turn%s", step_us(f->order),
+                 p->serial.figures[rank].communication > p->serial.figures[rank].compute
+                     ? " (all communication takes longer than the backward pass)" : "");
+        format_words(stdout, label, line);
+        label = "";
+    }
+    if (f->tail) {
+        int used = snprintf(line, sizeof line, "%.1f us, the tail: bucket %d, %.1f MiB, completes "
+                            "with the last layer, and has nothing left to hide behind",
+                            step_us(f->tail), p->buckets.n - 1, mib(last->bytes));
+        int64_t more = last->bytes - last->cap;
+        if (last->cap && more > 0)
+            snprintf(line + used, sizeof line - (size_t)used, "; bucket too large: %.1f MiB are "
+                     "beyond its cap, about %.1f us of this", mib(more),
+                     step_us(f->tail) * (double)more / (double)last->bytes);
+        format_words(stdout, label, line);
+        label = "";
+    }
+    if (f->exposed == 0)
+        format_words(stdout, label, "nothing is exposed");
+    if (f->idle) {
+        snprintf(line, sizeof line, "(bucket not ready: for %.1f us of the backward pass no bucket "
+                 "is complete and unsent, and the links rest)", step_us(f->idle));
+        format_words(stdout, "", line);
+    }
+}
+
+static double ratio(int64_t part, int64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_row(const char *what, int64_t overlapped, int64_t serial, const char *meaning)
+{
+    printf("  %-20s%12.1f%12.1f  %s\n", what, step_us(overlapped), step_us(serial), meaning);
+}
+
+/* From the first communication to the end of compute. */
+static int64_t logged(const struct figures *f)
+{
+    return f->communication && f->compute_end > f->first_start ? f->compute_end - f->first_start
+                                                               : 0;
+}
+
+/* When the last gradient is computed and has arrived, on the last rank. */
+static int64_t complete(const struct figures *figures, int n_ranks)
+{
+    int64_t end = 0;
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const struct figures *f = &figures[rank];
+        int64_t here = f->last_end > f->compute_end ? f->last_end : f->compute_end;
+        end = here > end ? here : end;
+    }
+    return end;
+}
+
+static void print_numbers(const struct step *p)
+{
+    int n = p->s->n_ranks, rank = figures_slowest(p->overlapped.figures, n);
+    const struct figures *f = &p->overlapped.figures[rank], *g = &p->serial.figures[rank];
+    const struct bucket *last = &p->buckets.items[p->buckets.n - 1];
+    int64_t arrived = complete(p->overlapped.figures, n);
+    char line[320];
+    double share = p->model.count ? (double)last->count / (double)p->model.count : 0;
+    double alone = step_us(g->compute) + share * step_us(g->communication);
+    double ideal = alone > step_us(g->communication) ? alone : step_us(g->communication);
+    printf("\n  %-20s%12s%12s\n", "us", "overlapped", "serial");
+    print_row("compute", f->compute, g->compute, "the backward pass");
+    print_row("communication", f->communication, g->communication, "some bucket is under way");
+    print_row("hidden", f->hidden, g->hidden, "of that, while it computes");
+    print_row("exposed", f->exposed, g->exposed, "the rest, which the iteration pays for");
+    print_row("DDP's overlap", logged(f), logged(g),
+              "from the first communication to the end of compute");
+    printf("  %-20s%12.3f%12.3f  %s\n", "HTA's overlap", ratio(f->hidden, f->communication),
+           ratio(g->hidden, g->communication), "hidden / communication");
+    print_row("gradients complete", arrived, complete(p->serial.figures, n),
+              "the last bucket has arrived on the last rank");
+    print_row("iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
+              "with the optimizer");
+    printf("  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n", rank,
+           ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns));
+    snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's share "
+             "of communication, or all communication where that is longer; each as it is in the "
+             "serial run, alone. Overlapped takes %.2f times that", ideal,
+             ideal > 0 ? step_us(arrived) / ideal : 1);
+    format_words(stdout, "ideal", line);
+    print_why(p, rank);
+}
+
+static void print_verdicts(const struct step *p)
+{
+    const struct verdict *v = &p->overlapped.story.verdict;
+    printf("\n");
+    if (p->s->times_only) {
+        printf("  values                     n/a: --times-only moves no data\n");
+        return;
+    }
+    printf("  all ranks bit-identical    %s\n", v->n_different ? "NO" : "yes");
+    printf("  value right                %s   every gradient, as the optimizer left it\n",
+           v->n_wrong ? "NO" : "yes");
+    printf("  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
+           p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
+                                             : " overlapped; serial gives ANOTHER");
+}
+
+void step_report(const struct step *p)
+{
+    const struct iteration *shown = p->s->no_overlap ? &p->serial : &p->overlapped;
+    if (!p->s->quiet) {
+        print_head(p);
+        printf("\n%s: digits are buckets in launch order, u is the optimizer, a dot is rest\n",
+               p->s->no_overlap ? "serial" : "overlapped");
+        timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of, stdout);
+        print_ranks(p);
+        if (!p->never_ready)
+            print_numbers(p);
+        printf("  host      waits inside the step: 0 (every op is queued before the first is "
+               "waited for)\n");
+    }
+    print_verdicts(p);
+}

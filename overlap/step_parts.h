@@ -1,0 +1,56 @@
+/* step_parts.h - what step.c (the command), report.c (its words) and sweep.c (its table of caps)
+ * share; nobody else includes it. */
+#ifndef OVERLAP_STEP_PARTS_H
+#define OVERLAP_STEP_PARTS_H
+
+#include "overlap/figures.h"
+#include "overlap/overlap.h"
+#include "overlap/step.h"
+#include "ring/show.h"
+
+#define STEP_RUNS 5 /* on GPUs; the median counts */
+#define STEP_MIB 1048576.0
+
+struct iteration { /* one way to run it */
+    struct story story;
+    struct figures *figures; /* owned, [n_ranks] */
+};
+
+struct step {
+    struct settings *s;
+    struct model model;
+    struct buckets buckets;
+    enum bucket_rule rule;
+    const struct tensor *never_ready; /* of the model, or NULL */
+    int64_t *layer_ns;   /* owned, [n_layers] */
+    int *bucket_of;      /* owned, [n_layers]: the last bucket that a layer's gradients go into */
+    double *slowness;    /* owned, [n_ranks] */
+    double backward_us;  /* of a rank that is not slow */
+    int computes_wait;   /* some compute waits for communication */
+    struct iteration overlapped, serial;
+    char notice[256];    /* on simulated or shared GPUs */
+    struct error *err;
+};
+
+/* The model's buckets with this cap; in place of earlier ones. */
+enum status step_pack(struct step *step, double cap_mib);
+
+enum status step_plan(const struct step *step, struct plan *plan, int serial);
+
+/* On `backend`; with times_only nothing is verified. */
+enum status step_run(const struct step *step, struct iteration *it, int serial,
+                     enum device_backend backend, int times_only);
+void step_free_iteration(struct iteration *it);
+
+/* Why every tensor is where it is. */
+void step_explain(const struct step *step);
+
+/* Both iterations in words and numbers. */
+void step_report(const struct step *step);
+
+/* --sweep-cap: one line for each cap. */
+enum status step_sweep(struct step *step);
+
+static inline double step_us(int64_t ns) { return (double)ns / 1000; }
+
+#endif

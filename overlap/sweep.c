@@ -1,0 +1,80 @@
+/* sweep.c - the same iteration with several caps: as the model predicts, and on GPUs as measured
+ * beside it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/quote.h"
+#include "overlap/step_parts.h"
+
+#define MOST_CAPS 64
+
+static enum status read_caps(const struct step *p, double *caps, int *n)
+{
+    *n = 0;
+    for (const char *at = p->s->sweep;; at++) {
+        char *end;
+        double cap = strtod(at, &end);
+        if (end == at || !(cap >= 1e-6 && cap <= 1e6) || *n == MOST_CAPS ||
+            (*end != ',' && *end != '\0'))
+            return fail(p->err, STATUS_USAGE,
+                        "--sweep-cap %s: up to %d caps in MiB are wanted, with commas between, as "
+                        "in 1,5,10,25", quote_text(p->s->sweep).text, MOST_CAPS);
+        caps[(*n)++] = cap;
+        at = end;
+        if (*end == '\0')
+            return STATUS_OK;
+    }
+}
+
+/* Exposed time of the rank whose backward pass ends last, and the whole iteration, in us. */
+static enum status try_cap(const struct step *p, enum device_backend backend, double *exposed,
+                           double *iteration)
+{
+    struct iteration it = {.figures = NULL};
+    enum status status = step_run(p, &it, 0, backend, backend == BACKEND_HOST);
+    if (status == STATUS_OK) {
+        *exposed = step_us(it.figures[figures_slowest(it.figures, p->s->n_ranks)].exposed);
+        *iteration = step_us(it.story.timing.total_ns);
+    }
+    step_free_iteration(&it);
+    return status;
+}
+
+enum status step_sweep(struct step *p)
+{
+    enum status status = STATUS_OK;
+    double caps[MOST_CAPS], exposed, iteration, best = INFINITY, best_cap = 0;
+    int n, measured = p->s->backend == BACKEND_CUDA;
+    TRY(read_caps(p, caps, &n));
+    printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
+           "                            model: %s%s\n"
+           "   cap MiB  buckets    ops  exposed us  iteration us%s\n", p->model.name, p->s->n_ranks,
+           p->backward_us, p->s->model.name, measured ? ", and measured beside it" : "",
+           measured ? "   exposed us  iteration us" : "");
+    for (int i = 0; i < n; i++) {
+        struct plan plan = {0};
+        TRY(step_pack(p, caps[i]));
+        status = step_plan(p, &plan, 0);
+        int64_t n_ops = plan.n_ops;
+        plan_free(&plan);
+        if (status != STATUS_OK)
+            goto out;
+        TRY(try_cap(p, BACKEND_HOST, &exposed, &iteration));
+        printf("%10.6g %8d %6" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops, exposed,
+               iteration);
+        if (measured) {
+            TRY(try_cap(p, BACKEND_CUDA, &exposed, &iteration));
+            printf("   %10.1f  %12.1f", exposed, iteration);
+        }
+        printf("\n");
+        if (iteration < best) {
+            best = iteration;
+            best_cap = caps[i];
+        }
+    }
+    printf("\n  best: %.6g MiB, %.1f us an iteration (%s)\n", best_cap, best,
+           measured ? "measured, medians" : "modelled");
+out:
+    return status;
+}
