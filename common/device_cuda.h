@@ -32,8 +32,8 @@ struct cuda_gpu {
     char name[96];
     cudaEvent_t mark, spare; /* see device_cuda_clock.c */
     int64_t mark_ns;         /* the mark on the common clock */
-    double block_ns;         /* of work, see device_cuda_work.c; and what that reads */
-    void *scratch;
+    double block_ns, element_ns; /* of work and of writing, see device_cuda_work.c; and what ... */
+    void *scratch;               /* ... is read and written there */
 };
 
 /* An event belongs to the GPU it was created on and can be recorded there only, so it is created
@@ -108,7 +108,8 @@ void cuda_gate_remove(struct cuda_device *c);
 
 /* Work that fills a GPU for so long: open measures it, for cuda_work to say how much that is. */
 enum status cuda_work_open(struct cuda_device *c, struct error *err);
-struct kernels_work cuda_work(const struct cuda_device *c, int gpu, int64_t ns);
+struct kernels_work cuda_work(const struct cuda_device *c, int gpu, int64_t ns,
+                              int64_t count);
 void cuda_work_close(struct cuda_device *c);
 
 enum status cuda_clock_open(struct cuda_device *c, struct error *err);
@@ -123,7 +124,7 @@ enum status cuda_copy(struct device *d, int stream, struct span from, struct spa
 enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span from,
                         struct span to, struct error *err);
 enum status cuda_compute(struct device *d, int stream, struct pattern pattern, int iteration,
-                         int64_t ns, struct span to, struct error *err);
+                         int n, int64_t ns, struct span to, struct error *err);
 enum status cuda_scale(struct device *d, int stream, int n, struct span at, struct error *err);
 enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *err);
 enum status cuda_record(struct device *d, int64_t event, int stream, struct error *err);

@@ -173,6 +173,13 @@ out:
     return status;
 }
 
+static enum status check_divisor(int n, const char *verb, struct error *err)
+{
+    return n != 0 && n != -1
+               ? STATUS_OK
+               : fail(err, STATUS_MACHINE, "%s: nothing is divided by %d", verb, n);
+}
+
 /* So long a delay or a compute may last. */
 static enum status check_time(int64_t ns, const char *verb, struct error *err)
 {
@@ -183,7 +190,7 @@ static enum status check_time(int64_t ns, const char *verb, struct error *err)
 }
 
 enum status cuda_compute(struct device *d, int stream, struct pattern pattern, int iteration,
-                         int64_t ns, struct span to, struct error *err)
+                         int n, int64_t ns, struct span to, struct error *err)
 {
     struct cuda_device *c = cuda(d);
     enum status status = STATUS_OK;
@@ -191,6 +198,7 @@ enum status cuda_compute(struct device *d, int stream, struct pattern pattern, i
     double scratch;
     TRY(check_stream(c, stream, "compute", err));
     TRY(check_time(ns, "compute", err));
+    TRY(check_divisor(n, "compute", err));
     TRY(cuda_check_span(c, to, "compute", err));
     TRY(check_own(stream, to, "compute", err));
     if (pattern.kind == PATTERN_CONSTANT && !dtype_store(c->dtype, pattern.constant, &scratch))
@@ -199,9 +207,9 @@ enum status cuda_compute(struct device *d, int stream, struct pattern pattern, i
     TRY(begin(c, stream, "compute", &place, err));
     if (c->work == WORK_WAITS && ns > 0)
         TRY(cuda_ok(kernels_delay(ns, place.stream), "compute", place.rank, err));
-    TRY(cuda_ok(kernels_compute(c->dtype, pattern, place.rank, iteration, to.first, address(c, to),
-                                to.count, cuda_work(c, place.gpu, ns), place.blocks,
-                                place.stream),
+    TRY(cuda_ok(kernels_compute(c->dtype, pattern, place.rank, iteration, n, to.first,
+                                address(c, to), to.count, cuda_work(c, place.gpu, ns, to.count),
+                                place.blocks, place.stream),
                 "compute", place.rank, err));
 out:
     return status;
@@ -215,8 +223,7 @@ enum status cuda_scale(struct device *d, int stream, int n, struct span at, stru
     TRY(check_stream(c, stream, "scale", err));
     TRY(cuda_check_span(c, at, "scale", err));
     TRY(check_own(stream, at, "scale", err));
-    if (n == 0 || n == -1)
-        return fail(err, STATUS_MACHINE, "scale: nothing is divided by %d", n);
+    TRY(check_divisor(n, "scale", err));
     TRY(begin(c, stream, "scale", &place, err));
     TRY(cuda_ok(kernels_scale(c->dtype, n, address(c, at), at.count, place.blocks, place.stream),
                 "scale", place.rank, err));

@@ -150,6 +150,13 @@ static enum status check_time(int64_t ns, struct error *err)
                       DEVICE_MAX_DELAY_NS);
 }
 
+static enum status check_divisor(int n, struct error *err)
+{
+    return n != 0 && n != -1
+               ? STATUS_OK
+               : fail(err, STATUS_MACHINE, "host device: nothing is divided by %d", n);
+}
+
 static enum status host_delay(struct device *d, int stream, int64_t ns, struct error *err)
 {
     struct host *h = host_of(d);
@@ -162,16 +169,18 @@ out:
 }
 
 static enum status host_compute(struct device *d, int stream, struct pattern pattern,
-                                int iteration, int64_t ns, struct span to, struct error *err)
+                                int iteration, int n, int64_t ns, struct span to,
+                                struct error *err)
 {
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     begin_run(h);
     TRY(check_time(ns, err));
+    TRY(check_divisor(n, err));
     TRY(check_span(h, to, err));
     TRY(check_kernel(h, stream, to.rank, err));
     struct host_item item = {.kind = HOST_COMPUTE, .to = to, .ns = ns,
-                             .u.fill = {.pattern = pattern, .iteration = iteration}};
+                             .u.fill = {.pattern = pattern, .iteration = iteration, .n = n}};
     TRY(enqueue(h, stream, item, err));
 out:
     return status;
@@ -183,8 +192,7 @@ static enum status host_scale(struct device *d, int stream, int n, struct span a
     struct host *h = host_of(d);
     enum status status = STATUS_OK;
     begin_run(h);
-    if (n == 0 || n == -1)
-        return fail(err, STATUS_MACHINE, "host device: nothing is divided by %d", n);
+    TRY(check_divisor(n, err));
     TRY(check_span(h, at, err));
     TRY(check_kernel(h, stream, at.rank, err));
     TRY(enqueue(h, stream, (struct host_item){.kind = HOST_SCALE, .to = at, .u.n = n}, err));

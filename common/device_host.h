@@ -18,7 +18,7 @@ struct host_item {
         int64_t event;          /* record, wait */
         enum redop redop;       /* reduce */
         int n;                  /* scale */
-        struct { struct pattern pattern; int iteration; } fill; /* compute */
+        struct { struct pattern pattern; int iteration, n; } fill; /* compute */
     } u;
 };
 

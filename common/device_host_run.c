@@ -124,6 +124,8 @@ static enum status write_result(struct host *h, struct host_stream *stream, stru
                             .values = &pattern.constant};
         TRY(init_fill(&init, item->to.rank, item->u.fill.iteration, item->to.first,
                       item->to.count, to, err));
+        if (item->u.fill.n != 1)
+            loop_scale(h->dtype, to, item->u.fill.n, item->to.count);
     }
     }
 out:

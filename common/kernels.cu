@@ -136,11 +136,12 @@ __device__ void be_busy(struct kernels_work work, void *never)
 
 template <typename T, enum device_work WORK>
 __global__ void __launch_bounds__(THREADS)
-compute_kernel(T *to, struct pattern pattern, int rank, int iteration, int64_t first,
-               struct cut cut, struct kernels_work work)
+compute_kernel(T *to, struct pattern pattern, int rank, int iteration, int n,
+               int64_t first, struct cut cut, struct kernels_work work)
 {
     each(to, (const T *)to, cut, [=](int64_t i, T, T) {
-        return canonical((T)pattern_value(pattern, name_of<T>::dtype, rank, iteration, first + i));
+        const T x = (T)pattern_value(pattern, name_of<T>::dtype, rank, iteration, first + i);
+        return n == 1 ? canonical(x) : scaled(canonical(x), n);
     });
     be_busy<WORK>(work, to);
 }
@@ -241,12 +242,12 @@ cudaError_t kernels_scale(enum dtype dtype, int n, void *at, int64_t count, int 
 }
 
 cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, int iteration,
-                            int64_t first, void *to, int64_t count, struct kernels_work work,
+                            int n, int64_t first, void *to, int64_t count, struct kernels_work work,
                             int blocks, cudaStream_t stream)
 {
     const int64_t most = INT32_MAX; // of a grid's blocks
     struct cut cut = cuts[dtype](to, to, count);
-    void *args[] = {&to, &pattern, &rank, &iteration, &first, &cut, &work};
+    void *args[] = {&to, &pattern, &rank, &iteration, &n, &first, &cut, &work};
     const void *kernel = compute_kernels[dtype][work.kind];
     return work.kind == WORK_WAITS || work.blocks == 0
                ? launch(compute_kernels[dtype][WORK_WAITS], cut, blocks, args, stream)

@@ -43,10 +43,11 @@ struct kernels_work {
     int64_t stretches;     /* of scratch, of KERNELS_STRETCH_BYTES each */
 };
 
-/* to[i] = the pattern's value for (rank, iteration, element first + i); to is element `first`.
+/* to[i] = the pattern's value for (rank, iteration, element first + i), divided as arith_scale does
+ * where n is not 1; to is element `first`.
  * With work, its blocks are the grid: they share out the writing, too. */
 cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, int iteration,
-                            int64_t first, void *to, int64_t count, struct kernels_work work,
+                            int n, int64_t first, void *to, int64_t count, struct kernels_work work,
                             int blocks, cudaStream_t stream);
 
 /* to[i] = the low `size` bytes of bits; size is 4 or 8 */

@@ -50,6 +50,7 @@ static enum status compute_part(struct builder *b, int layer, int64_t first, int
         double ns = (double)part_ns * (s->slowness ? s->slowness[rank] : 1);
         struct op op = {.kind = OP_COMPUTE, .lane = LANE_COMPUTE, .rank = rank, .bucket = NONE,
                         .step = NONE, .segment = NONE, .piece = NONE, .layer = layer,
+                        .scaled = s->redop == REDOP_AVG && s->n_ranks > 1,
                         .cost_ns = (int64_t)ns,
                         .dst = {rank, MEMORY_DATA, first, count}};
         if (ns > 1e9)
@@ -86,7 +87,7 @@ static enum status launch_buckets(struct builder *b, int64_t ready)
     for (; b->next_bucket < b->n_launched; b->next_bucket++) {
         const struct bucket *k = &buckets->items[b->next_bucket];
         struct ring_part part = {.first = k->begin, .count = k->count, .bucket = b->next_bucket,
-                                 .produced = b->latest};
+                                 .produced = b->latest, .scaled = 1};
         if (k->begin + k->count > ready)
             break;
         if (k->count == 0)

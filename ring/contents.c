@@ -172,6 +172,12 @@ static enum status leaf(struct contents *c, int rank, int iteration, int32_t *ou
     return intern(c, (struct node){.kind = NODE_LEAF, .left = rank, .right = iteration}, out, err);
 }
 
+static enum status scaled(struct contents *c, int32_t node, int32_t how, int32_t *out,
+                          struct error *err)
+{
+    return intern(c, (struct node){.kind = NODE_SCALE, .left = node, .right = how}, out, err);
+}
+
 /* ---- memories ---- */
 
 enum status contents_init(struct contents *c, const struct plan *plan, struct error *err)
@@ -206,6 +212,7 @@ void contents_free(struct contents *c)
 static enum status result(struct contents *c, const struct op *op, struct extent old,
                           struct extent src, struct extent *out, struct error *err)
 {
+    enum status status = STATUS_OK;
     int64_t shift = src.shift + op->src.first - op->dst.first; /* src's, seen from dst's place */
     *out = old;
     switch (op->kind) {
@@ -215,14 +222,13 @@ static enum status result(struct contents *c, const struct op *op, struct extent
         return STATUS_OK;
     case OP_COMPUTE:
         out->shift = 0;
-        return leaf(c, op->dst.rank, op->iteration, &out->node, err);
+        TRY(leaf(c, op->dst.rank, op->iteration, &out->node, err));
+        return op->scaled ? scaled(c, out->node, NONE, &out->node, err) : STATUS_OK;
     case OP_SCALE:
     case OP_UPDATE:
-        return old.node == NONE
-                   ? STATUS_OK
-                   : intern(c, (struct node){.kind = NODE_SCALE, .left = old.node,
-                                          .right = op->kind == OP_UPDATE ? NODE_OF_UPDATE : NONE},
-                            &out->node, err);
+        return old.node == NONE ? STATUS_OK
+                                : scaled(c, old.node, op->kind == OP_UPDATE ? NODE_OF_UPDATE : NONE,
+                                         &out->node, err);
     default:
         out->node = NONE;
         return old.node == NONE || src.node == NONE
@@ -232,6 +238,8 @@ static enum status result(struct contents *c, const struct op *op, struct extent
                                           .apart = shift - old.shift},
                             &out->node, err);
     }
+out:
+    return status;
 }
 
 enum status contents_apply(struct contents *c, const struct op *op, struct error *err)

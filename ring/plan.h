@@ -63,6 +63,7 @@ struct op {
      * a layer is what a compute makes the gradients of. */
     int iteration, bucket, step, segment, piece, layer;
     int n_waits;
+    int scaled;         /* compute: the data is divided by n_ranks as it is written, for avg */
     int64_t cost_ns;    /* compute: so long it takes, its writing included; else 0 */
     int64_t first_wait; /* in plan.waits */
     struct span src;    /* copy, reduce; elsewhere count = 0 */

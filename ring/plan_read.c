@@ -265,6 +265,11 @@ static enum status read_clauses(struct reader *r, struct op *op)
             TRY(read_int(r, 0, INT32_MAX - 1, op_label(op, i)));
         } else if (is(clause, "lane")) {
             TRY(read_lane(r, op));
+        } else if (is(clause, "scaled")) {
+            op->scaled = 1;
+            if (op->kind != OP_COMPUTE || !dtype_is_float(r->plan->dtype))
+                return complain(r, clause, "scaled only with a compute, of floats: integers are "
+                                           "divided when their sum is complete");
         } else if (is(clause, "takes")) {
             TRY(read_number(r, 0, MOST_COST_NS, &op->cost_ns));
         } else if (is(clause, "after")) {
@@ -275,7 +280,7 @@ static enum status read_clauses(struct reader *r, struct op *op)
                             is(clause, "->") ? "no ->: compute, scale and update have a "
                                                "destination alone"
                                              : "iteration, bucket, step, segment, piece, layer, "
-                                               "lane, takes or after");
+                                               "lane, scaled, takes or after");
         }
     }
 out:

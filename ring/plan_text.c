@@ -22,6 +22,8 @@ static void write_op(const struct plan *plan, int64_t id, FILE *file)
     write_span(file, binary ? " -> " : " ", &op.dst);
     if (op.lane != op_usual_lane(op.kind) || op.rank != (op.kind == OP_COPY ? op.src : op.dst).rank)
         fprintf(file, " lane %d.%s", op.rank, lane_name(op.lane));
+    if (op.scaled)
+        fprintf(file, " scaled");
     if (op.cost_ns > 0)
         fprintf(file, " takes %" PRId64, op.cost_ns);
     for (int i = 0; i < N_OP_LABELS; i++)

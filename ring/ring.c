@@ -165,7 +165,8 @@ static enum status scale(struct ring *ring, const struct ring_part *part, struct
     return at.count > 0 ? plan_append(ring->plan, op, &wait, 1, id, err) : STATUS_OK;
 }
 
-/* Who made each rank's part; for an avg of floats, every rank's part is scaled first. */
+/* Who made each rank's part; for an avg of floats, every rank's part is scaled first,
+ * unless it was by whoever made it. */
 static enum status begin(struct ring *ring, const struct ring_part *part, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -173,7 +174,7 @@ static enum status begin(struct ring *ring, const struct ring_part *part, struct
     for (int rank = 0; rank < n; rank++) {
         ring->produced[rank] = part->produced ? part->produced[rank] : NONE;
         struct span all = {rank, MEMORY_DATA, part->first, part->count};
-        if (ring->plan->redop == REDOP_AVG && dtype_is_float(ring->plan->dtype))
+        if (ring->plan->redop == REDOP_AVG && dtype_is_float(ring->plan->dtype) && !part->scaled)
             TRY(scale(ring, part, all, NONE, NONE, ring->produced[rank], &ring->produced[rank],
                       err));
         for (int piece = 0; piece < ring->plan->pieces; piece++)

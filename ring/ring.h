@@ -34,6 +34,7 @@ struct ring_part {
     int64_t first, count;
     int iteration, bucket;   /* labels; bucket may be NONE */
     const int64_t *produced; /* [n_ranks]: op that writes the rank's part; NULL = there already */
+    int scaled;              /* and divides it for avg: the ring need not */
 };
 
 /* Gives the plan its inboxes: slots x pieces places, each fit for any piece of a part of up to

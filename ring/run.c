@@ -110,7 +110,7 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     case OP_UPDATE: return verbs->scale(device, stream, PLAN_UPDATE_DIVISOR, op->dst, err);
     default:
         return verbs->compute(device, stream, init_pattern(init, op->dst.rank), op->iteration,
-                              op->cost_ns, op->dst, err);
+                              op->scaled ? plan->n_ranks : 1, op->cost_ns, op->dst, err);
     }
 }
 

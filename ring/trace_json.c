@@ -134,6 +134,8 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
     print_label(file, "segment", op->segment);
     print_label(file, "piece", op->piece);
     print_label(file, "layer", op->layer);
+    if (op->scaled)
+        fprintf(file, ",\"scaled\":true");
     if (op->cost_ns > 0)
         print_us(file, "cost_us", op->cost_ns);
     if (op->src.count > 0)

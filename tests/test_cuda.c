@@ -167,7 +167,7 @@ START_TEST(counts_pass_32_bits)
         const struct span data = span(0, MEMORY_DATA, 0, total);
         const struct span copied = span(0, MEMORY_INBOX, 0, total);
         const int stream = stream_id(0, LANE_COMPUTE);
-        CONTRACT_OK(d->verbs->compute(d, stream, pattern, 0, 0, data, &err));
+        CONTRACT_OK(d->verbs->compute(d, stream, pattern, 0, 1, 0, data, &err));
         CONTRACT_OK(d->verbs->copy(d, stream, data, copied, &err));
         CONTRACT_OK(d->verbs->reduce(d, stream, REDOP_SUM, copied, data, &err));
         CONTRACT_OK(d->verbs->scale(d, stream, 4, data, &err));

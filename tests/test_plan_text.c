@@ -67,6 +67,31 @@ START_TEST(round_trip_is_exact)
 }
 END_TEST
 
+/* The clauses of computes; and one that scales must not be where nothing is to be scaled. */
+START_TEST(computes_take_time_and_scale)
+{
+    for (int avg = 0; avg < 2; avg++) {
+        char text[500];
+        snprintf(text, sizeof text,
+                 "plan 1\nranks 2\ncount 2\ngoal reduce 1\ndtype float32\nredop %s\n"
+                 "iterations 1\npieces 1\nslots 1\ninbox 2\n"
+                 "a: compute 0.data[0:2] scaled takes 70\nb: compute 1.data[0:2] scaled\n"
+                 "c: copy 0.data[0:2] -> 1.inbox[0:2] after a ready\n"
+                 "d: reduce 1.inbox[0:2] -> 1.data[0:2] after c arrived after b ready\n",
+                 avg ? "avg" : "sum");
+        struct plan plan = read_plan(text);
+        char *again = text_of(&plan);
+        struct proof proof = prove(&plan);
+        ck_assert_str_eq(text, again);
+        ck_assert_int_eq(plan.ops[0].cost_ns, 70);
+        ck_assert_int_eq(proof_total(&proof) == 0, avg);
+        proof_free(&proof);
+        free(again);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
 /* Names of hands stay; names that the plan would make itself are not kept. */
 START_TEST(names_and_goals_come_back)
 {
@@ -156,6 +181,8 @@ START_TEST(what_cannot_be_read_is_named)
         {HEAD "a: copy 0.data[0:1] ->\n", "found the end of the line, expected a span"},
         {HEAD "a: copy 0.data[0:1] -> 1.data[0:1] later\n",
          "t:4:36: found 'later', expected iteration"},
+        {HEAD "a: scale 0.data[0:1] scaled\n", "t:4:22: found 'scaled', expected scaled only with"},
+        {HEAD "dtype int32\na: compute 0.data scaled\n", "of floats"},
         {HEAD "a: copy 0.data[0:1] -> 1.data[0:1] step\n", "found the end of the line"},
         {HEAD "a: copy 0.data[0:1] -> 1.data[0:1] lane 0.left\n", "expected a lane: RANK.compute"},
         {HEAD "a: copy 0.data[0:1] -> 1.data[0:1] after\n", "expected the name of an op"},
@@ -251,6 +278,7 @@ Suite *plan_text_suite(void)
     Suite *suite = suite_create("plan text");
     TCase *tests = tcase_create("plan text");
     tcase_add_test(tests, round_trip_is_exact);
+    tcase_add_test(tests, computes_take_time_and_scale);
     tcase_add_test(tests, names_and_goals_come_back);
     tcase_add_test(tests, a_span_without_elements_is_all_of_the_memory);
     tcase_add_test(tests, by_hand);
