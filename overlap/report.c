@@ -13,7 +13,7 @@
 void step_explain(const struct step *p)
 {
     const struct buckets *b = &p->buckets;
-    printf("%s: %" PRId64 " tensors in %" PRId64 " layers, %" PRId64 " elements of %s, %" PRId64
+    fprintf(p->out, "%s: %" PRId64 " tensors in %" PRId64 " layers, %" PRId64 " elements of %s, %" PRId64
            " bytes\nrule %s, tensors in the order in which their gradients get ready: the reverse "
            "of their registration\n", p->model.name, p->model.n_tensors, p->model.n_layers,
            p->model.count, dtype_name(p->s->dtype),
@@ -22,23 +22,23 @@ void step_explain(const struct step *p)
         const struct bucket *bucket = &b->items[k];
         int64_t bytes = 0;
         const struct tensor *t = NULL;
-        printf("\nbucket %d of %d in launch order (B%d in the article's count), ", k, b->n,
+        fprintf(p->out, "\nbucket %d of %d in launch order (B%d in the article's count), ", k, b->n,
                b->n - 1 - k);
         if (bucket->cap)
-            printf("cap %.6g MiB\n", (double)bucket->cap / STEP_MIB);
+            fprintf(p->out, "cap %.6g MiB\n", (double)bucket->cap / STEP_MIB);
         else
-            printf("no cap\n");
+            fprintf(p->out, "no cap\n");
         for (int i = 0; i < bucket->n; i++) {
             t = &p->model.tensors[b->order[bucket->first + i]];
             bytes += t->count * (int64_t)dtype_size(p->s->dtype);
-            printf("  %-44s %12" PRId64 " bytes, together %12" PRId64 "\n", t->name,
+            fprintf(p->out, "  %-44s %12" PRId64 " bytes, together %12" PRId64 "\n", t->name,
                    t->count * (int64_t)dtype_size(p->s->dtype), bytes);
         }
         if (t && bucket->cap && bytes >= bucket->cap)
-            printf("  closed bucket %d after %s: %.1f >= %.1f MiB\n", k, t->name,
+            fprintf(p->out, "  closed bucket %d after %s: %.1f >= %.1f MiB\n", k, t->name,
                    (double)bytes / STEP_MIB, (double)bucket->cap / STEP_MIB);
         else
-            printf("  closed bucket %d at the end: no tensor is left (%.1f MiB)\n", k,
+            fprintf(p->out, "  closed bucket %d at the end: no tensor is left (%.1f MiB)\n", k,
                    (double)bytes / STEP_MIB);
     }
 }
@@ -63,7 +63,7 @@ static void print_never(const struct step *p)
              p->buckets.items[k].n, p->buckets.items[k].n == 1 ? "" : "s",
              mib(p->buckets.items[k].bytes), later[0] ? later + 0 : "",
              later[0] ? ", since buckets are launched in order" : "");
-    format_words(stdout, "stuck", line);
+    format_words(p->out, "stuck", line);
 }
 
 static const char *const work_words[] = {
@@ -77,36 +77,36 @@ static void print_head(const struct step *p)
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
     char bytes[FORMAT_SIZE], line[320];
-    printf("overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each of %d "
+    fprintf(p->out, "overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each of %d "
            "rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
            dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
     if (s->times_only)
-        format_words(stdout, "note", "simulated GPUs, and no data moves; times are modelled");
+        format_words(p->out, "note", "simulated GPUs, and no data moves; times are modelled");
     else if (p->notice[0])
-        format_words(stdout, "note", p->notice);
+        format_words(p->out, "note", p->notice);
     int used = snprintf(line, sizeof line, "%d, rule %s, in launch order:", p->buckets.n,
                         bucket_rule_name(p->rule));
     for (int k = 0; k < p->buckets.n && k < 6; k++)
         used += snprintf(line + used, sizeof line - (size_t)used, " %" PRId64,
                          p->buckets.items[k].bytes);
     snprintf(line + used, sizeof line - (size_t)used, "%s bytes", p->buckets.n > 6 ? " .." : "");
-    format_words(stdout, "buckets", line);
-    printf("  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
+    format_words(p->out, "buckets", line);
+    fprintf(p->out, "  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
     if (s->backward_us <= 0)
-        printf("            (assumed: 4 FLOP per weight and use, 32 samples, 200 TFLOP/s)\n");
+        fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 TFLOP/s)\n");
     if (s->backend == BACKEND_CUDA)
-        printf("            made of kernels that %s\n  times     CUDA events, in us; of %d runs "
+        fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of %d runs "
                "that of the median time\n", work_words[s->work], STEP_RUNS);
     if (s->slow)
-        printf("  slow      rank %d computes %g times as long\n", s->slow_rank, s->slow_factor);
+        fprintf(p->out, "  slow      rank %d computes %g times as long\n", s->slow_rank, s->slow_factor);
     if (s->slow_link)
-        printf("  slow      copies between ranks %d and %d take %g times as long\n",
+        fprintf(p->out, "  slow      copies between ranks %d and %d take %g times as long\n",
                s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
     if (p->never_ready)
         print_never(p);
-    format_words(stdout, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
-    printf("            no compute waits, directly or through others, for a copy or an add: %s\n",
+    format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
+    fprintf(p->out, "            no compute waits, directly or through others, for a copy or an add: %s\n",
            p->computes_wait ? "NOT SO" : "so it is");
 }
 
@@ -115,16 +115,16 @@ static void print_head(const struct step *p)
 static void print_ranks(const struct step *p)
 {
     int shown = p->s->n_ranks < 16 ? p->s->n_ranks : 16;
-    printf("\n  us        compute  communication = hidden + exposed  exposed = slow rank + order + "
+    fprintf(p->out, "\n  us        compute  communication = hidden + exposed  exposed = slow rank + order + "
            "tail\n");
     for (int rank = 0; rank < shown; rank++) {
         const struct figures *f = &p->overlapped.figures[rank];
-        printf("  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n", rank,
+        fprintf(p->out, "  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n", rank,
                step_us(f->compute), step_us(f->communication), step_us(f->hidden),
                step_us(f->exposed), step_us(f->slow), step_us(f->order), step_us(f->tail));
     }
     if (shown < p->s->n_ranks)
-        printf("  ... and %d more ranks\n", p->s->n_ranks - shown);
+        fprintf(p->out, "  ... and %d more ranks\n", p->s->n_ranks - shown);
 }
 
 /* The causes of what is exposed on a rank, in the order in which they add up to it. */
@@ -138,7 +138,7 @@ static void print_why(const struct step *p, int rank)
         snprintf(line, sizeof line, "%.1f us, slow rank: the bucket under way is not yet computed "
                  "on rank %d, and a ring goes on only where both neighbours have it",
                  step_us(f->slow), figures_slowest(p->overlapped.figures, p->s->n_ranks));
-        format_words(stdout, label, line);
+        format_words(p->out, label, line);
         label = "";
     }
     if (f->order) {
@@ -146,7 +146,7 @@ static void print_why(const struct step *p, int rank)
                  "on their way, and it waits its turn%s", step_us(f->order),
                  p->serial.figures[rank].communication > p->serial.figures[rank].compute
                      ? " (all communication takes longer than the backward pass)" : "");
-        format_words(stdout, label, line);
+        format_words(p->out, label, line);
         label = "";
     }
     if (f->tail) {
@@ -158,15 +158,15 @@ static void print_why(const struct step *p, int rank)
             snprintf(line + used, sizeof line - (size_t)used, "; bucket too large: %.1f MiB are "
                      "beyond its cap, about %.1f us of this", mib(more),
                      step_us(f->tail) * (double)more / (double)last->bytes);
-        format_words(stdout, label, line);
+        format_words(p->out, label, line);
         label = "";
     }
     if (f->exposed == 0)
-        format_words(stdout, label, "nothing is exposed");
+        format_words(p->out, label, "nothing is exposed");
     if (f->idle) {
         snprintf(line, sizeof line, "(bucket not ready: for %.1f us of the backward pass no bucket "
                  "is complete and unsent, and the links rest)", step_us(f->idle));
-        format_words(stdout, "", line);
+        format_words(p->out, "", line);
     }
 }
 
@@ -175,9 +175,9 @@ static double ratio(int64_t part, int64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void print_row(const char *what, int64_t overlapped, int64_t serial, const char *meaning)
+static void print_row(const struct step *p, const char *what, int64_t overlapped, int64_t serial, const char *meaning)
 {
-    printf("  %-20s%12.1f%12.1f  %s\n", what, step_us(overlapped), step_us(serial), meaning);
+    fprintf(p->out, "  %-20s%12.1f%12.1f  %s\n", what, step_us(overlapped), step_us(serial), meaning);
 }
 
 /* From the first communication to the end of compute. */
@@ -209,58 +209,63 @@ static void print_numbers(const struct step *p)
     double share = p->model.count ? (double)last->count / (double)p->model.count : 0;
     double alone = step_us(g->compute) + share * step_us(g->communication);
     double ideal = alone > step_us(g->communication) ? alone : step_us(g->communication);
-    printf("\n  %-20s%12s%12s\n", "us", "overlapped", "serial");
-    print_row("compute", f->compute, g->compute, "the backward pass");
-    print_row("communication", f->communication, g->communication, "some bucket is under way");
-    print_row("hidden", f->hidden, g->hidden, "of that, while it computes");
-    print_row("exposed", f->exposed, g->exposed, "the rest, which the iteration pays for");
-    print_row("DDP's overlap", logged(f), logged(g),
+    fprintf(p->out, "\n  %-20s%12s%12s\n", "us", "overlapped", "serial");
+    print_row(p, "compute", f->compute, g->compute, "the backward pass");
+    print_row(p, "communication", f->communication, g->communication, "some bucket is under way");
+    print_row(p, "hidden", f->hidden, g->hidden, "of that, while it computes");
+    print_row(p, "exposed", f->exposed, g->exposed, "the rest, which the iteration pays for");
+    print_row(p, "DDP's overlap", logged(f), logged(g),
               "from the first communication to the end of compute");
-    printf("  %-20s%12.3f%12.3f  %s\n", "HTA's overlap", ratio(f->hidden, f->communication),
+    fprintf(p->out, "  %-20s%12.3f%12.3f  %s\n", "HTA's overlap", ratio(f->hidden, f->communication),
            ratio(g->hidden, g->communication), "hidden / communication");
-    print_row("gradients complete", arrived, complete(p->serial.figures, n),
+    print_row(p, "gradients complete", arrived, complete(p->serial.figures, n),
               "the last bucket has arrived on the last rank");
-    print_row("iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
+    print_row(p, "iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
               "with the optimizer");
-    printf("  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n", rank,
+    fprintf(p->out, "  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n", rank,
            ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns));
     snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's share "
              "of communication, or all communication where that is longer; each as it is in the "
              "serial run, alone. Overlapped takes %.2f times that", ideal,
              ideal > 0 ? step_us(arrived) / ideal : 1);
-    format_words(stdout, "ideal", line);
+    format_words(p->out, "ideal", line);
     print_why(p, rank);
 }
 
 static void print_verdicts(const struct step *p)
 {
     const struct verdict *v = &p->overlapped.story.verdict;
-    printf("\n");
+    fprintf(p->out, "\n");
     if (p->s->times_only) {
-        printf("  values                     n/a: --times-only moves no data\n");
+        fprintf(p->out, "  values                     n/a: --times-only moves no data\n");
         return;
     }
-    printf("  all ranks bit-identical    %s\n", v->n_different ? "NO" : "yes");
-    printf("  value right                %s   every gradient, as the optimizer left it\n",
+    fprintf(p->out, "  all ranks bit-identical    %s\n", v->n_different ? "NO" : "yes");
+    fprintf(p->out, "  value right                %s   every gradient, as the optimizer left it\n",
            v->n_wrong ? "NO" : "yes");
-    printf("  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
+    fprintf(p->out, "  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
            p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
                                              : " overlapped; serial gives ANOTHER");
 }
 
-void step_report(const struct step *p)
+enum status step_report(const struct step *p, int ops)
 {
+    enum status status = STATUS_OK;
     const struct iteration *shown = p->s->no_overlap ? &p->serial : &p->overlapped;
     if (!p->s->quiet) {
         print_head(p);
-        printf("\n%s: digits are buckets in launch order, u is the optimizer, a dot is rest\n",
+        if (ops)
+            TRY(step_list(p, shown));
+        fprintf(p->out, "\n%s: digits are buckets in launch order, u is the optimizer, a dot is rest\n",
                p->s->no_overlap ? "serial" : "overlapped");
-        timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of, stdout);
+        timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of, p->out);
         print_ranks(p);
         if (!p->never_ready)
             print_numbers(p);
-        printf("  host      waits inside the step: 0 (every op is queued before the first is "
+        fprintf(p->out, "  host      waits inside the step: 0 (every op is queued before the first is "
                "waited for)\n");
     }
     print_verdicts(p);
+out:
+    return status;
 }

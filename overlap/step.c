@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/interrupt.h"
+#include "common/output.h"
 #include "common/quote.h"
 #include "overlap/training.h"
 #include "ring/run.h"
@@ -196,13 +198,34 @@ static void free_step(struct step *p)
 enum status overlap_make_plan(struct settings *s, struct plan *plan, struct error *err)
 {
     enum status status = STATUS_OK;
-    struct step p = {.s = s, .err = err};
+    struct step p = {.s = s, .out = stdout, .err = err};
     TRY(open_model(&p));
     TRY(settle(&p));
     TRY(share_out(&p));
     TRY(step_plan(&p, plan, s->no_overlap));
 out:
     free_step(&p);
+    return status;
+}
+
+/* The report to standard output; with --trace, every op with it, there or in --trace-file. */
+static enum status tell(struct step *p)
+{
+    enum status status = STATUS_OK;
+    struct output output = {.path = NULL};
+    const char *path = p->s->trace_file;
+    if (path) {
+        interrupt_catch();
+        TRY(output_open(&output, path, p->err));
+        p->out = output.file;
+        TRY(step_report(p, 1));
+        TRY(interrupt_seen(p->err));
+        TRY(output_commit(&output, p->err));
+        p->out = stdout;
+    }
+    TRY(step_report(p, p->s->trace == TRACE_TEXT && !path));
+out:
+    output_discard(&output);
     return status;
 }
 
@@ -228,16 +251,16 @@ out:
 enum status overlap_step(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
-    struct step p = {.s = s, .err = err};
+    struct step p = {.s = s, .out = stdout, .err = err};
     int64_t waiting;
     TRY(open_model(&p));
     if (s->explain) {
         step_explain(&p);
         goto out;
     }
-    if (s->trace == TRACE_TEXT || (s->trace != TRACE_NONE && s->sweep))
-        TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json is "
-                 "offered, of one run"));
+    if (s->trace != TRACE_NONE && s->sweep)
+        TRY(fail(err, STATUS_USAGE, "--trace shows one run, --sweep-cap makes many; leave one "
+                 "out"));
     TRY(settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));
@@ -257,7 +280,7 @@ enum status overlap_step(struct settings *s, struct error *err)
     if (s->trace == TRACE_JSON)
         TRY(show_iteration(&p, shown));
     else
-        step_report(&p);
+        TRY(tell(&p));
     TRY(judge(&p));
 out:
     free_step(&p);

@@ -3,6 +3,8 @@
 #ifndef OVERLAP_STEP_PARTS_H
 #define OVERLAP_STEP_PARTS_H
 
+#include <stdio.h>
+
 #include "overlap/figures.h"
 #include "overlap/overlap.h"
 #include "overlap/step.h"
@@ -29,6 +31,7 @@ struct step {
     int computes_wait;   /* some compute waits for communication */
     struct iteration overlapped, serial;
     char notice[256];    /* on simulated or shared GPUs */
+    FILE *out;           /* where the report goes */
     struct error *err;
 };
 
@@ -45,8 +48,9 @@ void step_free_iteration(struct iteration *it);
 /* Why every tensor is where it is. */
 void step_explain(const struct step *step);
 
-/* Both iterations in words and numbers. */
-void step_report(const struct step *step);
+/* Both iterations in words and numbers; with `ops`, every op of the one shown, too. */
+enum status step_report(const struct step *step, int ops);
+enum status step_list(const struct step *step, const struct iteration *it);
 
 /* --sweep-cap: one line for each cap. */
 enum status step_sweep(struct step *step);

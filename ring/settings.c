@@ -410,7 +410,7 @@ static const struct option_row rows[] = {
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
     {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default) or json (JSON lines)",
      set_trace},
-    {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
+    {0, "trace-file", "FILE", RING | OVERLAP, "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "schedule", "S", RING | OVERLAP,

@@ -77,6 +77,10 @@ struct show {
 /* For people. */
 enum status trace_text(const struct scene *scene, const struct show *show, struct error *err);
 
+/* "after s0.reduce.r1 ready, s0.copy.r2 drained" and the line's end, behind `column` characters of
+ * the line; a wait that would leave the line goes to the end of the next. */
+void trace_waits(FILE *file, const struct plan *plan, const struct op *op, int column);
+
 /* One JSON object a line: a header, every op, every state that was read, a summary. All keys are
  * told in docs/trace-format.md. Plans of more than TRACE_MAX_HOLDS ops are shown without what each
  * op leaves behind (holds.h). */

@@ -41,23 +41,20 @@ static void print_rule(const struct text *t)
 
 /* ---- one step ---- */
 
-/* "after s0.reduce.r1 ready, s0.copy.r2 drained", behind `column` characters of the line; a wait
- * that would leave the line goes to the end of the next. */
-static void print_waits(const struct text *t, const struct op *op, int column)
+void trace_waits(FILE *file, const struct plan *plan, const struct op *op, int column)
 {
-    const struct plan *plan = t->scene->plan;
     for (int i = 0; i < op->n_waits; i++) {
         const struct wait *wait = &plan->waits[op->first_wait + i];
         char name[OP_NAME_SIZE], text[OP_NAME_SIZE + 32];
         int length = snprintf(text, sizeof text, "%s%s %s", i == 0 ? "after " : "",
                               op_name(plan, wait->op, name), wait_reason_name(wait->reason));
-        fprintf(t->file, i > 0 ? "," : "");
+        fprintf(file, i > 0 ? "," : "");
         if (column + 2 + length < TEXT_WIDTH) /* a comma may follow */
-            column += fprintf(t->file, i == 0 && column < 70 ? "  %s" : " %s", text);
+            column += fprintf(file, i == 0 && column < 70 ? "  %s" : " %s", text);
         else
-            column = fprintf(t->file, "\n%*s", TEXT_WIDTH - 1, text) - 1;
+            column = fprintf(file, "\n%*s", TEXT_WIDTH - 1, text) - 1;
     }
-    fputc('\n', t->file);
+    fputc('\n', file);
 }
 
 /* "inbox[0:4]"; "[0:4]" where that is data. */
@@ -118,7 +115,7 @@ static void print_op(const struct text *t, int64_t at)
         column += fprintf(t->file, "  %*.1f ..%*.1f", t->time_width,
                           text_us(s->timing->begin_ns[id]), t->time_width + 1,
                           text_us(s->timing->end_ns[id]));
-    print_waits(t, op, column);
+    trace_waits(t->file, s->plan, op, column);
 }
 
 static void print_step_title(const struct text *t, const struct stop *stop, int64_t begin)

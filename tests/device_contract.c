@@ -247,8 +247,8 @@ START_TEST(memories_may_be_empty)
         CONTRACT_OK(d->verbs->copy(d, stream_id(0, LANE_SEND), data, beyond, &err));
         CONTRACT_OK(d->verbs->reduce(d, stream_id(0, LANE_REDUCE), REDOP_SUM, inbox, data, &err));
         CONTRACT_OK(d->verbs->scale(d, stream_id(0, LANE_REDUCE), 2, data, &err));
-        CONTRACT_OK(d->verbs->compute(d, stream_id(0, LANE_COMPUTE), (struct pattern){0}, 0, 1, 0, data,
-                                      &err));
+        CONTRACT_OK(d->verbs->compute(d, stream_id(0, LANE_COMPUTE), (struct pattern){0}, 0, 1, 0,
+                                      data, &err));
         CONTRACT_OK(d->verbs->record(d, 0, stream_id(0, LANE_SEND), &err));
         CONTRACT_OK(d->verbs->wait(d, stream_id(1, LANE_REDUCE), 0, &err));
         CONTRACT_OK(d->verbs->record(d, 1, stream_id(1, LANE_REDUCE), &err));

@@ -1036,13 +1036,44 @@ wants_line 'no data moves' "$top/err"
 grep -q '"value_right"\|"hash"' "$top/out" && complain "claims that what was not there is right"
 wants_line '"holds":"all"' "$top/out"
 verdict "overlap --times-only --trace=json"
+run overlap --backend host --layers 3x1MiB --bucket-cap-mb 2 -g 3 --trace
+wants_right
+n=$(grep -c 'rank . adds' "$top/out")
+[ "$n" = 12 ] || complain "$n adds are listed, not 2 buckets x 2 steps x 3"
+wants_line 'bucket 1 of 2 (B0), 1.0 MiB, 1 tensor' "$top/out"
+wants_line 'step s=3 (4 of 4), all-gather' "$top/out"
+cp "$top/out" listed
+verdict "overlap --trace"
+run overlap --backend host --layers 3x1MiB --bucket-cap-mb 2 -g 3 --trace-file told
+wants_right
+grep -q 'rank . adds' "$top/out" && complain "the list is on standard output, too"
+wants_same told listed "the file is not what --trace prints"
+verdict "overlap --trace-file"
+run overlap --backend host --model resnet18 -g 2 --never-ready layer4.1.conv2.weight
+wants_status 1
+flatten
+wants_line 'stuck layer4.1.conv2.weight never becomes ready on any rank; bucket 1 (12 tensors, 27.5 MiB)'
+wants_line 'waits for it; bucket 2 waits for it, since buckets are launched in order'
+wants_line 'never becomes ready: the iteration cannot end' "$top/err"
+grep -q '^  rank 0   send    .*1' "$top/out" && complain "bucket 1 travels all the same"
+verdict "overlap --never-ready"
+run overlap --backend host -g 4 --slow rank=2:3x
+awk '$1 == "rank" && NF == 9 && $6 + 0 > 0 {
+         n++
+         if ($4 != $5 + $6 && ($4 - $5 - $6) ^ 2 > 0.05) bad = "hidden and exposed do not add up"
+         if (($6 - $7 - $8 - $9) ^ 2 > 0.05) bad = "causes do not add up"
+         if (($2 == 2) != ($7 == 0)) bad = "who waits for the slow rank"
+     }
+     END { if (n != 4) bad = n " ranks"; print bad; exit bad != "" }' "$top/out" >"$top/why" ||
+    complain "$(cat "$top/why")"
+verdict "overlap --slow: causes add up, and who waits is told"
 run plan --model mlp -g 2
 wants_status 0
 cp "$top/out" iteration
 run check iteration
 wants_status 0
 verdict "plan --model"
-for args in '--sweep-cap 1,x' '--sweep-cap ,' '--trace' '--compute sometimes' '--model vgg' '--layers nowhere' '--layers 0x4MiB' '--layers 3x5B' '--bucket-rule best' \
+for args in '--sweep-cap 1,x' '--sweep-cap ,' '--sweep-cap 1 --trace' '--never-ready nosuch' '--trace -q' '--compute sometimes' '--model vgg' '--layers nowhere' '--layers 0x4MiB' '--layers 3x5B' '--bucket-rule best' \
     '--bucket-cap-mb 0' '--bucket-cap-mb x' '--slow 1:3' '--slow rank=9:3x' '--slow rank=1:0.5' \
     '--model mlp --layers 2x4B' '-d int32' '--backward-us 0' '--count 8' '--repeat 2' 'resnet18'; do
     # shellcheck disable=SC2086

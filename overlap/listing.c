@@ -1,0 +1,95 @@
+/* listing.c - every op of an iteration: for each bucket the computes that make its gradients, then
+ * the steps of its ring; at the end the optimizer. */
+#include <inttypes.h>
+
+#include "common/format.h"
+#include "overlap/step_parts.h"
+#include "ring/holds.h"
+#include "ring/trace.h"
+
+#define MOST_OPS 20000 /* listed */
+
+struct listing {
+    const struct step *step;
+    const struct iteration *it;
+    struct holds holds;
+    int name_width, time_width;
+};
+
+static void print_op(const struct listing *l, int64_t id)
+{
+    const struct plan *plan = &l->it->story.plan;
+    const struct op *op = &plan->ops[id];
+    const struct timing *t = &l->it->story.timing;
+    FILE *out = l->step->out;
+    char who[48], part[MODEL_NAME_SIZE + 32] = "", bytes[FORMAT_SIZE], holds[HOLDS_SIZE + 4];
+    if (op->kind == OP_COPY)
+        snprintf(who, sizeof who, "rank %d -> rank %d", op->src.rank, op->dst.rank);
+    else
+        snprintf(who, sizeof who, "rank %d %s", op->rank, op->kind == OP_REDUCE ? "adds"
+                 : op->kind == OP_COMPUTE ? "computes" : op->kind == OP_SCALE ? "scales"
+                                                                              : "updates");
+    if (op->kind == OP_COMPUTE)
+        snprintf(part, sizeof part, "%s", l->step->model.layers[op->layer].name);
+    else if (op->segment != NONE)
+        snprintf(part, sizeof part, plan->pieces > 1 ? "segment %d p%d" : "segment %d", op->segment,
+                 op->piece);
+    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", l->holds.after[id]);
+    int column = fprintf(out, "  %-18s  %-*s  %-9s  %9s  %*.1f ..%*.1f", who, l->name_width, part,
+                         holds, format_bytes(op->dst.count * (int64_t)dtype_size(plan->dtype),
+                                             bytes), l->time_width, step_us(t->begin_ns[id]),
+                         l->time_width + 1, step_us(t->end_ns[id]));
+    trace_waits(out, plan, op, column);
+}
+
+static void print_bucket(const struct listing *l, int k)
+{
+    const struct step *p = l->step;
+    const struct plan *plan = &l->it->story.plan;
+    const struct bucket *b = &p->buckets.items[k];
+    int step = NONE;
+    fprintf(p->out, "\nbucket %d of %d (B%d), %.1f MiB, %d tensor%s\n", k, p->buckets.n,
+            p->buckets.n - 1 - k, (double)b->bytes / STEP_MIB, b->n, b->n == 1 ? "" : "s");
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (plan->ops[id].kind == OP_COMPUTE && p->bucket_of[plan->ops[id].layer] == k)
+            print_op(l, id);
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        if (plan->ops[id].bucket != k)
+            continue;
+        if (plan->ops[id].step != step && plan->ops[id].step != NONE) {
+            step = plan->ops[id].step;
+            fprintf(p->out, "step s=%d (%d of %d), %s\n", step, step + 1, ring_steps(plan->n_ranks),
+                    ring_gathers(plan->n_ranks, step) ? "all-gather" : "scatter-reduce");
+        }
+        print_op(l, id);
+    }
+}
+
+enum status step_list(const struct step *p, const struct iteration *it)
+{
+    enum status status = STATUS_OK;
+    const struct plan *plan = &it->story.plan;
+    struct listing l = {.step = p, .it = it, .name_width = 9};
+    if (plan->n_ops > MOST_OPS) {
+        fprintf(p->out, "\n%" PRId64 " ops are too many to list (more than %d); --trace=json has "
+                "them\n", plan->n_ops, MOST_OPS);
+        return STATUS_OK;
+    }
+    TRY(holds_open(&l.holds, plan, p->err));
+    TRY(holds_run(&l.holds, plan->n_ops, p->err));
+    l.time_width = snprintf(NULL, 0, "%.1f", step_us(it->story.timing.total_ns));
+    for (int64_t i = 0; i < p->model.n_layers; i++) {
+        int length = snprintf(NULL, 0, "%s", p->model.layers[i].name);
+        l.name_width = length > l.name_width ? length : l.name_width;
+    }
+    for (int k = 0; k < p->buckets.n; k++)
+        print_bucket(&l, k);
+    if (!p->never_ready)
+        fprintf(p->out, "\nthe optimizer\n");
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (plan->ops[id].kind == OP_UPDATE)
+            print_op(&l, id);
+out:
+    holds_close(&l.holds);
+    return status;
+}
