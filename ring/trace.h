@@ -84,6 +84,9 @@ enum status trace_text(const struct scene *scene, const struct show *show, struc
 #define TRACE_MAX_HOLDS 1000000
 enum status trace_json(const struct scene *scene, FILE *file, struct error *err);
 
+/* For ui.perfetto.dev and chrome://tracing. The times of all ops are there. */
+enum status trace_perfetto(const struct scene *scene, FILE *file, struct error *err);
+
 /* ---- figures that every writer gives, so that they are the same ones ---- */
 
 struct traffic {
