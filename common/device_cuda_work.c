@@ -4,7 +4,7 @@
  * has many waves of them, as real kernels have, and an add on a stream of high priority gets its
  * turn between two waves. How long a block takes on this GPU, when it has the GPU to itself, is
  * measured when the device is opened, and so is how long writing takes; a compute then has as many
- * blocks as fill the rest of the time asked for. It takes longer when it has to share the GPU, which
+ * blocks as fill the rest of the time asked for. It takes longer when it has to share the GPU: that
  * is the point of it.
  */
 #include <stdlib.h>

@@ -160,7 +160,8 @@ __global__ void __launch_bounds__(THREADS) fill_kernel(U *to, U bits, struct cut
      (const void *)reduce_kernel<T, REDOP_PROD>},
 #define SCALE_ROW(D, T) (const void *)scale_kernel<T>,
 #define COMPUTE_ROW(D, T)                                                                         \
-    {(const void *)compute_kernel<T, WORK_WAITS>, (const void *)compute_kernel<T, WORK_ARITHMETIC>, \
+    {(const void *)compute_kernel<T, WORK_WAITS>,                                                 \
+     (const void *)compute_kernel<T, WORK_ARITHMETIC>,                                            \
      (const void *)compute_kernel<T, WORK_MEMORY>},
 #define CUT_ROW(D, T) cut_at_vectors<T>,
 #define IN_ORDER(D, T) && position++ == D

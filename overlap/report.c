@@ -13,11 +13,11 @@
 void step_explain(const struct step *p)
 {
     const struct buckets *b = &p->buckets;
-    fprintf(p->out, "%s: %" PRId64 " tensors in %" PRId64 " layers, %" PRId64 " elements of %s, %" PRId64
-           " bytes\nrule %s, tensors in the order in which their gradients get ready: the reverse "
-           "of their registration\n", p->model.name, p->model.n_tensors, p->model.n_layers,
-           p->model.count, dtype_name(p->s->dtype),
-           p->model.count * (int64_t)dtype_size(p->s->dtype), bucket_rule_name(p->rule));
+    fprintf(p->out, "%s: %" PRId64 " tensors in %" PRId64 " layers, %" PRId64 " elements of %s, "
+            "%" PRId64 " bytes\nrule %s, tensors in the order in which their gradients get ready: "
+            "the reverse of their registration\n", p->model.name, p->model.n_tensors,
+            p->model.n_layers, p->model.count, dtype_name(p->s->dtype),
+            p->model.count * (int64_t)dtype_size(p->s->dtype), bucket_rule_name(p->rule));
     for (int k = 0; k < b->n; k++) {
         const struct bucket *bucket = &b->items[k];
         int64_t bytes = 0;
@@ -58,10 +58,10 @@ static void print_never(const struct step *p)
     else if (k < last)
         snprintf(later, sizeof later, "; bucket %d waits for it", last);
     snprintf(line, sizeof line,
-             "%s never becomes ready on any rank; bucket %d (%d tensor%s, %.1f MiB) waits for it%s%s"
-             ", and the optimizer for all. The iteration never ends", t->name, k,
+             "%s never becomes ready on any rank; bucket %d (%d tensor%s, %.1f MiB) waits for it%s"
+             "%s, and the optimizer for all. The iteration never ends", t->name, k,
              p->buckets.items[k].n, p->buckets.items[k].n == 1 ? "" : "s",
-             mib(p->buckets.items[k].bytes), later[0] ? later + 0 : "",
+             mib(p->buckets.items[k].bytes), later,
              later[0] ? ", since buckets are launched in order" : "");
     format_words(p->out, "stuck", line);
 }
@@ -77,8 +77,8 @@ static void print_head(const struct step *p)
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
     char bytes[FORMAT_SIZE], line[320];
-    fprintf(p->out, "overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each of %d "
-           "rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
+    fprintf(p->out, "overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each "
+            "of %d rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
            dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
     if (s->times_only)
@@ -94,20 +94,22 @@ static void print_head(const struct step *p)
     format_words(p->out, "buckets", line);
     fprintf(p->out, "  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
     if (s->backward_us <= 0)
-        fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 TFLOP/s)\n");
+        fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 "
+                        "TFLOP/s)\n");
     if (s->backend == BACKEND_CUDA)
-        fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of %d runs "
-               "that of the median time\n", work_words[s->work], STEP_RUNS);
+        fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of "
+                "%d runs that of the median time\n", work_words[s->work], STEP_RUNS);
     if (s->slow)
-        fprintf(p->out, "  slow      rank %d computes %g times as long\n", s->slow_rank, s->slow_factor);
+        fprintf(p->out, "  slow      rank %d computes %g times as long\n", s->slow_rank,
+                s->slow_factor);
     if (s->slow_link)
         fprintf(p->out, "  slow      copies between ranks %d and %d take %g times as long\n",
                s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
     if (p->never_ready)
         print_never(p);
     format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
-    fprintf(p->out, "            no compute waits, directly or through others, for a copy or an add: %s\n",
-           p->computes_wait ? "NOT SO" : "so it is");
+    fprintf(p->out, "            no compute waits, directly or through others, for a copy or an "
+            "add: %s\n", p->computes_wait ? "NOT SO" : "so it is");
 }
 
 /* ---- numbers ---- */
@@ -115,12 +117,12 @@ static void print_head(const struct step *p)
 static void print_ranks(const struct step *p)
 {
     int shown = p->s->n_ranks < 16 ? p->s->n_ranks : 16;
-    fprintf(p->out, "\n  us        compute  communication = hidden + exposed  exposed = slow rank + order + "
-           "tail\n");
+    fprintf(p->out, "\n  us        compute  communication = hidden + exposed  exposed = slow rank + "
+            "order + tail\n");
     for (int rank = 0; rank < shown; rank++) {
         const struct figures *f = &p->overlapped.figures[rank];
-        fprintf(p->out, "  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n", rank,
-               step_us(f->compute), step_us(f->communication), step_us(f->hidden),
+        fprintf(p->out, "  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n",
+                rank, step_us(f->compute), step_us(f->communication), step_us(f->hidden),
                step_us(f->exposed), step_us(f->slow), step_us(f->order), step_us(f->tail));
     }
     if (shown < p->s->n_ranks)
@@ -175,9 +177,11 @@ static double ratio(int64_t part, int64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void print_row(const struct step *p, const char *what, int64_t overlapped, int64_t serial, const char *meaning)
+static void print_row(const struct step *p, const char *what, int64_t overlapped, int64_t serial,
+                      const char *meaning)
 {
-    fprintf(p->out, "  %-20s%12.1f%12.1f  %s\n", what, step_us(overlapped), step_us(serial), meaning);
+    fprintf(p->out, "  %-20s%12.1f%12.1f  %s\n", what, step_us(overlapped), step_us(serial),
+            meaning);
 }
 
 /* From the first communication to the end of compute. */
@@ -216,16 +220,16 @@ static void print_numbers(const struct step *p)
     print_row(p, "exposed", f->exposed, g->exposed, "the rest, which the iteration pays for");
     print_row(p, "DDP's overlap", logged(f), logged(g),
               "from the first communication to the end of compute");
-    fprintf(p->out, "  %-20s%12.3f%12.3f  %s\n", "HTA's overlap", ratio(f->hidden, f->communication),
-           ratio(g->hidden, g->communication), "hidden / communication");
+    fprintf(p->out, "  %-20s%12.3f%12.3f  %s\n", "HTA's overlap",
+            ratio(f->hidden, f->communication), ratio(g->hidden, g->communication), "hidden / communication");
     print_row(p, "gradients complete", arrived, complete(p->serial.figures, n),
               "the last bucket has arrived on the last rank");
     print_row(p, "iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
               "with the optimizer");
-    fprintf(p->out, "  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n", rank,
-           ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns));
-    snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's share "
-             "of communication, or all communication where that is longer; each as it is in the "
+    fprintf(p->out, "  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n",
+            rank, ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns));
+    snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's "
+             "share of communication, or all communication where that is longer; each as it is in the "
              "serial run, alone. Overlapped takes %.2f times that", ideal,
              ideal > 0 ? step_us(arrived) / ideal : 1);
     format_words(p->out, "ideal", line);
@@ -256,14 +260,14 @@ enum status step_report(const struct step *p, int ops)
         print_head(p);
         if (ops)
             TRY(step_list(p, shown));
-        fprintf(p->out, "\n%s: digits are buckets in launch order, u is the optimizer, a dot is rest\n",
-               p->s->no_overlap ? "serial" : "overlapped");
+        fprintf(p->out, "\n%s: digits are buckets in launch order, u is the optimizer, a dot is "
+                "rest\n", p->s->no_overlap ? "serial" : "overlapped");
         timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of, p->out);
         print_ranks(p);
         if (!p->never_ready)
             print_numbers(p);
-        fprintf(p->out, "  host      waits inside the step: 0 (every op is queued before the first is "
-               "waited for)\n");
+        fprintf(p->out, "  host      waits inside the step: 0 (every op is queued before the first "
+                "is waited for)\n");
     }
     print_verdicts(p);
 out:

@@ -229,7 +229,7 @@ out:
     return status;
 }
 
-/* The trace of one of the two. */
+/* The trace of one of the two, for programs to read; where it goes to a file, the report, too. */
 static enum status show_iteration(struct step *p, struct iteration *it)
 {
     enum status status = STATUS_OK;
@@ -243,6 +243,8 @@ static enum status show_iteration(struct step *p, struct iteration *it)
     training.slow = slow;
     it->story.training = &training;
     TRY(show(p->s, &it->story, p->err));
+    if (p->s->trace_file)
+        TRY(step_report(p, 0));
 out:
     training_free(&training);
     return status;
@@ -277,10 +279,7 @@ enum status overlap_step(struct settings *s, struct error *err)
     TRY(overlap_compute_waits(&p.overlapped.story.plan, &waiting, err));
     p.computes_wait = waiting != NONE;
     show_notice(s, &shown->story.device->facts, p.notice, sizeof p.notice);
-    if (s->trace == TRACE_JSON)
-        TRY(show_iteration(&p, shown));
-    else
-        TRY(tell(&p));
+    TRY(s->trace == TRACE_NONE || s->trace == TRACE_TEXT ? tell(&p) : show_iteration(&p, shown));
     TRY(judge(&p));
 out:
     free_step(&p);

@@ -136,11 +136,17 @@ SETTER(set_redop)
 SETTER(set_trace)
 {
     SETTINGS;
-    s->trace = !text || strcmp(text, "text") == 0 ? TRACE_TEXT : TRACE_JSON;
-    if (s->trace == TRACE_JSON && strcmp(text, "json") != 0)
-        return fail(err, STATUS_USAGE, "--trace=%s: text or json is wanted",
-                    quote_text(text).text);
-    return STATUS_OK;
+    static const char *const names[N_TRACES] = {
+        [TRACE_TEXT] = "text", [TRACE_JSON] = "json", [TRACE_PERFETTO] = "perfetto",
+    };
+    s->trace = TRACE_TEXT;
+    for (int kind = TRACE_TEXT; text && kind < N_TRACES; kind++)
+        if (strcmp(text, names[kind]) == 0)
+            s->trace = (enum trace_kind)kind;
+    return !text || strcmp(text, names[s->trace]) == 0
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "--trace=%s: text, json or perfetto is wanted",
+                      quote_text(text).text);
 }
 
 SETTER(set_schedule)
@@ -408,7 +414,8 @@ static const struct option_row rows[] = {
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
-    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default) or json (JSON lines)",
+    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default), json (JSON lines) or perfetto (a file\n"
+     "for ui.perfetto.dev)",
      set_trace},
     {0, "trace-file", "FILE", RING | OVERLAP, "write the trace there, and a summary to standard output",
      set_trace_file},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/format.h"
 #include "common/output.h"
@@ -251,8 +252,11 @@ static enum status check_shown(struct settings *s, struct error *err)
                     "sends it elsewhere; leave one out");
     if (s->trace == TRACE_NONE && (s->trace_file || s->step))
         s->trace = TRACE_TEXT;
-    if (s->step && s->trace == TRACE_JSON)
-        return fail(err, STATUS_USAGE, "--step pages the text trace, not json; leave one out");
+    if (s->step && s->trace > TRACE_TEXT)
+        return fail(err, STATUS_USAGE, "--step pages the text trace, no other; leave one out");
+    if (s->trace == TRACE_PERFETTO && !s->trace_file && isatty(STDOUT_FILENO))
+        return fail(err, STATUS_USAGE, "--trace=perfetto is a file for ui.perfetto.dev, and no "
+                    "text for a terminal; name the file: --trace-file FILE");
     if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
         return fail(err, STATUS_USAGE,
                     "--quiet prints the verdicts only, --trace every step; leave "

@@ -88,6 +88,9 @@ void trace_waits(FILE *file, const struct plan *plan, const struct op *op, int c
 #define TRACE_MAX_HOLDS 1000000
 enum status trace_json(const struct scene *scene, FILE *file, struct error *err);
 
+/* For ui.perfetto.dev and chrome://tracing. The times of all ops are there. */
+enum status trace_perfetto(const struct scene *scene, FILE *file, struct error *err);
+
 /* ---- figures that every writer gives, so that they are the same ones ---- */
 
 struct traffic {
