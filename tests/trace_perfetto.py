@@ -82,6 +82,8 @@ def check_nesting_and_arrows(ops, events):
             continue
         tied = open_slice(event, track)
         assert tied and event["ts"] <= tied["ts"] + tied["dur"], "an arrow's end outside of slices"
+        assert event["ph"] == "f" or not tied["dur"] or event["ts"] < tied["ts"] + tied["dur"], \
+            "an arrow begins where its slice has ended"
         assert event["ph"] == "s" or event["bp"] == "e", "an arrow that ends in no enclosing slice"
         assert event["ph"] not in ends[event["id"]], "an arrow's number used twice"
         assert event["ph"] == "s" or "s" in ends[event["id"]], "an arrow ends before it begins"
