@@ -414,10 +414,12 @@ static const struct option_row rows[] = {
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
-    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default), json (JSON lines) or perfetto (a file\n"
+    {0, "trace", "[=KIND]", RING | OVERLAP,
+     "every step: text (default), json (JSON lines) or perfetto (a file\n"
      "for ui.perfetto.dev)",
      set_trace},
-    {0, "trace-file", "FILE", RING | OVERLAP, "write the trace there, and a summary to standard output",
+    {0, "trace-file", "FILE", RING | OVERLAP,
+     "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "schedule", "S", RING | OVERLAP,

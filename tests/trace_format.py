@@ -43,7 +43,7 @@ class Run:
         rules = {
             "always": lambda: True,
             "where labelled": lambda: None,
-            "modelled times": lambda: header["simulated"] and not header["times"].startswith("none"),
+            "modelled times": lambda: header["times"].startswith("modelled"),
             "goal with a root": lambda: header["goal"] in ("broadcast", "reduce"),
             "--plan": lambda: option("--plan "),
             "--bug": lambda: option("--bug "),
@@ -77,8 +77,8 @@ class Run:
             self.check_object(kind, value)
         else:
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            good = {"integer": number and isinstance(value, int), "boolean": isinstance(value, bool),
-                    "string": isinstance(value, str), "us": number and value >= 0,
+            good = {"integer": number and isinstance(value, int), "string": isinstance(value, str),
+                    "boolean": isinstance(value, bool), "us": number and value >= 0,
                     "number": number or value in ("nan", "inf", "-inf")}[kind]
             assert good, "%s is no %s: %r" % (where, kind, value)
 
@@ -103,7 +103,8 @@ class Run:
             self.header, self.n_copies, self.n_states = thing, 0, 0
         if kind == "op":
             assert thing["id"] == number - 1, "op out of order"
-            self.n_copies += thing["kind"] == "copy" and thing["src"]["rank"] != thing["dst"]["rank"]
+            self.n_copies += (thing["kind"] == "copy" and
+                              thing["src"]["rank"] != thing["dst"]["rank"])
         if kind == "state":
             n = self.header["ranks"]
             assert thing["stop"] == self.n_states, "stop out of order"

@@ -39,7 +39,8 @@ def check_names(header, events, slices):
         assert ("thread_name", event["pid"], event["tid"]) in names, "a track without a name"
         assert ("thread_sort_index", event["pid"], event["tid"]) in names, "a track without a place"
     for rank in range(header["ranks"]):
-        assert names[("process_name", rank + 1, None)].startswith("rank %d," % rank), "a rank's name"
+        name = names[("process_name", rank + 1, None)]
+        assert name.startswith("rank %d," % rank), "a rank's name"
         assert names[("process_sort_index", rank + 1, None)] == rank, "a rank's place"
     return names
 
@@ -50,8 +51,10 @@ def check_slices(header, ops, slices, names):
         op = ops[event["args"]["id"]]
         begin, end = round(op["begin_us"] * 1000), round(op["end_us"] * 1000)
         assert (event["ts"], event["dur"]) == (begin, end - begin), "times of " + op["name"]
-        assert event["name"] == op["name"] and event["pid"] == op["rank"] + 1, "place of " + op["name"]
-        assert names[("thread_name", event["pid"], event["tid"])] == op["lane"], "lane of " + op["name"]
+        assert event["name"] == op["name"], "name of " + op["name"]
+        assert event["pid"] == op["rank"] + 1, "rank of " + op["name"]
+        track = names[("thread_name", event["pid"], event["tid"])]
+        assert track == op["lane"], "lane of " + op["name"]
         told = {key: op[key] for key in ("iteration", "bucket", "step", "segment", "piece", "layer",
                                          "bytes", "holds") if key in op}
         told.update(id=op["id"], waits=["%s %s" % (ops[w["op"]]["name"], w["reason"])
@@ -79,6 +82,8 @@ def check_nesting_and_arrows(ops, events):
             continue
         tied = open_slice(event, track)
         assert tied and event["ts"] <= tied["ts"] + tied["dur"], "an arrow's end outside of slices"
+        assert event["ph"] == "f" or not tied["dur"] or event["ts"] < tied["ts"] + tied["dur"], \
+            "an arrow begins where its slice has ended"
         assert event["ph"] == "s" or event["bp"] == "e", "an arrow that ends in no enclosing slice"
         assert event["ph"] not in ends[event["id"]], "an arrow's number used twice"
         assert event["ph"] == "s" or "s" in ends[event["id"]], "an arrow ends before it begins"
