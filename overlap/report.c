@@ -117,8 +117,8 @@ static void print_head(const struct step *p)
 static void print_ranks(const struct step *p)
 {
     int shown = p->s->n_ranks < 16 ? p->s->n_ranks : 16;
-    fprintf(p->out, "\n  us        compute  communication = hidden + exposed  exposed = slow rank + "
-            "order + tail\n");
+    fprintf(p->out, "\n  us        compute  communication = hidden + exposed  exposed = slow rank "
+            "+ order + tail\n");
     for (int rank = 0; rank < shown; rank++) {
         const struct figures *f = &p->overlapped.figures[rank];
         fprintf(p->out, "  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n",
@@ -221,7 +221,8 @@ static void print_numbers(const struct step *p)
     print_row(p, "DDP's overlap", logged(f), logged(g),
               "from the first communication to the end of compute");
     fprintf(p->out, "  %-20s%12.3f%12.3f  %s\n", "HTA's overlap",
-            ratio(f->hidden, f->communication), ratio(g->hidden, g->communication), "hidden / communication");
+            ratio(f->hidden, f->communication), ratio(g->hidden, g->communication),
+            "hidden / communication");
     print_row(p, "gradients complete", arrived, complete(p->serial.figures, n),
               "the last bucket has arrived on the last rank");
     print_row(p, "iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
@@ -229,8 +230,8 @@ static void print_numbers(const struct step *p)
     fprintf(p->out, "  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n",
             rank, ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns));
     snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's "
-             "share of communication, or all communication where that is longer; each as it is in the "
-             "serial run, alone. Overlapped takes %.2f times that", ideal,
+             "share of communication, or all communication where that is longer; each as it is in "
+             "the serial run, alone. Overlapped takes %.2f times that", ideal,
              ideal > 0 ? step_us(arrived) / ideal : 1);
     format_words(p->out, "ideal", line);
     print_why(p, rank);
