@@ -104,9 +104,10 @@ struct device_verbs {
      * setup names a link from the stream's rank to from's and the kernel can reach over it. */
     enum status (*reduce)(struct device *d, int stream, enum redop op, struct span from,
                           struct span to, struct error *err);
-    /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i), divided by n as
-     * scale does (1: as it is). It takes ns (0 .. DEVICE_MAX_DELAY_NS), or as long as the writing takes where that is longer; on a real
-     * device by work of the setup's kind, and longer where it has to share the device. */
+    /* Queue to[i] = the pattern's value for (rank, iteration, element to.first + i), divided by n
+     * as scale does (1: as it is). It takes ns (0 .. DEVICE_MAX_DELAY_NS), or as long as the
+     * writing takes where that is longer; on a real device by work of the setup's kind, and longer
+     * where it has to share the device. */
     enum status (*compute)(struct device *d, int stream, struct pattern pattern, int iteration,
                            int n, int64_t ns, struct span to, struct error *err);
     /* Queue a division by n (arith_scale of arith.h; not 0 or -1), in place: of an avg over n

@@ -6,11 +6,11 @@
  *                                                                  step
  *
  * Pass 1 queues the whole plan without looking up: each op becomes "wait for its waits, do it,
- * record its event". On GPUs a timed pass runs once more to begin with, which does not count. Pass 2 runs the
- * same plan again on the same data, but waits for all devices after each ring step and reads one
- * element of every segment of every rank, so that the values in a trace were read, not worked out.
- * Its times are of no interest and not kept. A plan without ring steps stops before each op that
- * waits for one since the last stop.
+ * record its event". On GPUs a timed pass runs once more to begin with, which does not count. Pass
+ * 2 runs the same plan again on the same data, but waits for all devices after each ring step and
+ * reads one element of every segment of every rank, so that the values in a trace were read, not
+ * worked out. Its times are of no interest and not kept. A plan without ring steps stops before
+ * each op that waits for one since the last stop.
  *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
  * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this
