@@ -68,7 +68,7 @@ modules := $(filter-out $(cuda_c) ring/ring_demo.c,$(wildcard common/*.c ring/*.
 ifneq ($(CUDA_VERSION),)
   modules += $(cuda_c) $(wildcard common/kernels.cu)
 endif
-modules := $(call objects,$(modules))
+modules := $(call objects,$(modules)) $(BUILD)/ring/page.o
 main    := $(call objects,ring/ring_demo.c)
 
 cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/*_contract.c))
@@ -124,11 +124,26 @@ $(BUILD)/test_cuda: $(cuda_tests) $(modules)
 	@echo "  link  $@"
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CHECK_LIBS) $(CUDA_LIBS) -lm
 
-# config.mk is new when a setting or a compiler is: then everything is.
-$(BUILD)/%.o: %.c Makefile $(BUILD)/config.mk
+define compile_c
 	@echo "  cc    $<"
 	mkdir -p $(@D)
 	$(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) -c $< -o $@
+endef
+
+# config.mk is new when a setting or a compiler is: then everything is.
+$(BUILD)/%.o: %.c Makefile $(BUILD)/config.mk
+	$(compile_c)
+
+# The page of --trace=html goes into the program as an array of its bytes: a compiler need not
+# accept so long a string.
+$(BUILD)/ring/page.o: $(BUILD)/ring/page.c Makefile $(BUILD)/config.mk
+	$(compile_c)
+
+$(BUILD)/ring/page.c: ring/page.html Makefile
+	mkdir -p $(@D)
+	{ echo '#include "ring/page.h"'; echo 'const unsigned char page_html[] = {'; \
+	  od -An -v -tu1 ring/page.html | sed 's/[0-9][0-9]*/&,/g'; \
+	  echo '};'; echo 'const size_t page_html_size = sizeof page_html;'; } >$@
 
 $(BUILD)/%.o: %.cu Makefile $(BUILD)/config.mk
 	@echo "  nvcc  $<"

@@ -136,10 +136,16 @@ SETTER(set_redop)
 SETTER(set_trace)
 {
     SETTINGS;
-    s->trace = !text || strcmp(text, "text") == 0 ? TRACE_TEXT : TRACE_JSON;
-    if (s->trace == TRACE_JSON && strcmp(text, "json") != 0)
-        return fail(err, STATUS_USAGE, "--trace=%s: text or json is wanted",
+    static const char *const names[N_TRACE_KINDS] = {
+        [TRACE_TEXT] = "text", [TRACE_JSON] = "json", [TRACE_HTML] = "html",
+    };
+    int kind = TRACE_TEXT;
+    while (text && kind < N_TRACE_KINDS && strcmp(text, names[kind]) != 0)
+        kind++;
+    if (kind == N_TRACE_KINDS)
+        return fail(err, STATUS_USAGE, "--trace=%s: text, json or html is wanted",
                     quote_text(text).text);
+    s->trace = (enum trace_kind)kind;
     return STATUS_OK;
 }
 
@@ -405,9 +411,11 @@ static const struct option_row rows[] = {
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
-    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default) or json (JSON lines)",
+    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default), json (JSON lines) or html (a page that\n"
+     "replays the run in a browser)",
      set_trace},
-    {0, "trace-file", "FILE", RING, "write the trace there, and a summary to standard output",
+    {0, "trace-file", "FILE", RING | OVERLAP,
+     "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "schedule", "S", RING | OVERLAP,

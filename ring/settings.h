@@ -18,7 +18,7 @@ enum command {
     N_COMMANDS
 };
 
-enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON };
+enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON, TRACE_HTML, N_TRACE_KINDS };
 
 struct settings {
     enum command command;

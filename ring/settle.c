@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/format.h"
 #include "common/output.h"
@@ -251,8 +252,12 @@ static enum status check_shown(struct settings *s, struct error *err)
                     "sends it elsewhere; leave one out");
     if (s->trace == TRACE_NONE && (s->trace_file || s->step))
         s->trace = TRACE_TEXT;
-    if (s->step && s->trace == TRACE_JSON)
-        return fail(err, STATUS_USAGE, "--step pages the text trace, not json; leave one out");
+    if (s->step && s->trace != TRACE_TEXT)
+        return fail(err, STATUS_USAGE, "--step pages the text trace, not %s; leave one out",
+                    s->trace == TRACE_JSON ? "json" : "html");
+    if (s->trace == TRACE_HTML && !s->trace_file && isatty(STDOUT_FILENO))
+        return fail(err, STATUS_USAGE, "--trace=html is a page for a browser, not for a terminal; "
+                    "name a file for it, as in --trace-file ring.html");
     if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
         return fail(err, STATUS_USAGE,
                     "--quiet prints the verdicts only, --trace every step; leave "

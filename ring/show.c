@@ -132,7 +132,13 @@ static const char *const path_names[N_PATHS] = {
     [PATH_STAGED] = "staged through the host's memory", [PATH_MODEL] = "modelled link",
 };
 
-/* The trace to its file or to standard output; and what is said there where the trace is not. */
+/* What programs read. */
+static enum status (*const writers[N_TRACE_KINDS])(const struct scene *, FILE *, struct error *) = {
+    [TRACE_JSON] = trace_json, [TRACE_HTML] = trace_html,
+};
+
+/* The trace to its file or to standard output; and what is said there where the trace is not, but
+ * for overlap, which has a report of its own. */
 static enum status write_trace(const struct settings *s, const struct scene *scene,
                                struct error *err)
 {
@@ -152,15 +158,15 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
         const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
         struct scene own = *scene;
         own.written = ""; /* the file does not tell about itself */
-        TRY(s->trace == TRACE_JSON ? trace_json(&own, output.file, err)
-                                   : trace_text(&own, &all, err));
+        TRY(writers[s->trace] ? writers[s->trace](&own, output.file, err)
+                              : trace_text(&own, &all, err));
         TRY(interrupt_seen(err));
         TRY(output_commit(&output, err));
         TRY(interrupt_stop(err));
     }
-    if (s->trace == TRACE_JSON && !s->trace_file)
-        TRY(trace_json(scene, stdout, err));
-    else
+    if (writers[s->trace] && !s->trace_file)
+        TRY(writers[s->trace](scene, stdout, err));
+    else if (s->command == COMMAND_RING)
         TRY(trace_text(scene, &here, err));
 out:
     output_discard(&output);
@@ -204,7 +210,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .search = search, .stale_uploads = s->bug && s->bug->stale_uploads,
         .random = s->random, .clock_error_ns = story->timing.clock_error_ns,
     };
-    if (s->trace == TRACE_JSON && notice[0])
+    if (writers[s->trace] && notice[0])
         fprintf(stderr, "ring_demo: note: %s\n", notice);
     TRY(write_trace(s, &scene, err));
 out:

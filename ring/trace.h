@@ -61,6 +61,9 @@ enum status trace_text(const struct scene *scene, const struct show *show, struc
 /* One JSON object a line: a header, every op, a summary. Numbers do not follow the locale. */
 enum status trace_json(const struct scene *scene, FILE *file, struct error *err);
 
+/* One page that replays the run in a browser, offline: page.html with those JSON lines in it. */
+enum status trace_html(const struct scene *scene, FILE *file, struct error *err);
+
 /* ---- figures that every writer gives, so that they are the same ones ---- */
 
 struct traffic {
