@@ -46,7 +46,8 @@ const char *format_json_number(double value, char buffer[FORMAT_SIZE])
                               : "\"inf\"");
         return buffer;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    int whole = value == floor(value) && fabs(value) < 1e15;
+    for (int digits = whole ? 15 : 1; digits <= 17; digits++) {
         snprintf(buffer, FORMAT_SIZE, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value)
             break;

@@ -15,8 +15,9 @@ const char *format_bytes(int64_t bytes, char buffer[FORMAT_SIZE]);
 /* An element's value, short: "31", "-2147483648", "-0.5", "nan", "inf"; fractions have 7 digits. */
 const char *format_value(double value, char buffer[FORMAT_SIZE]);
 
-/* A number for JSON: the shortest that reads back the same, never in the words of a locale;
- * non-finite ones as the strings "nan", "inf" and "-inf", with their quotes. */
+/* A number for JSON: all digits of a whole one, else the fewest that read back the same; never in
+ * the words of a locale; non-finite ones as the strings "nan", "inf" and "-inf", with their quotes.
+ */
 const char *format_json_number(double value, char buffer[FORMAT_SIZE]);
 
 /* "  label     words", broken between words where a line would pass FORMAT_WIDTH columns; the words

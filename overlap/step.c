@@ -11,6 +11,7 @@
 #include "common/quote.h"
 #include "overlap/overlap.h"
 #include "overlap/timeline.h"
+#include "overlap/training.h"
 #include "ring/run.h"
 #include "ring/show.h"
 #include "ring/verify.h"
@@ -485,6 +486,25 @@ out:
     return status;
 }
 
+/* The trace of one of the two. */
+static enum status show_iteration(struct step *p, struct iteration *it)
+{
+    enum status status = STATUS_OK;
+    struct scene_training training = {.n_layers = 0};
+    char slow[64] = "";
+    TRY(training_open(&training, &p->model, &p->buckets, it->figures, p->s->n_ranks, p->err));
+    training.overlapped = it == &p->overlapped;
+    if (p->s->slow)
+        snprintf(slow, sizeof slow, "rank %d computes %g times as long", p->s->slow_rank,
+                 p->s->slow_factor);
+    training.slow = slow;
+    it->story.training = &training;
+    TRY(show(p->s, &it->story, p->err));
+out:
+    training_free(&training);
+    return status;
+}
+
 enum status overlap_step(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -495,9 +515,9 @@ enum status overlap_step(struct settings *s, struct error *err)
         explain(&p);
         goto out;
     }
-    if (s->trace == TRACE_TEXT || (s->trace == TRACE_JSON && (s->no_overlap || s->sweep)))
+    if (s->trace == TRACE_TEXT || (s->trace != TRACE_NONE && s->sweep))
         TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json is "
-                 "offered, of the overlapped run"));
+                 "offered, of one run"));
     TRY(settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));
@@ -506,14 +526,16 @@ enum status overlap_step(struct settings *s, struct error *err)
         TRY(sweep(&p));
         goto out;
     }
-    TRY(run_iteration(&p, &p.serial, 1, s->backend, s->times_only));
-    leave_device(&p.serial);
-    TRY(run_iteration(&p, &p.overlapped, 0, s->backend, s->times_only));
+    struct iteration *shown = s->no_overlap ? &p.serial : &p.overlapped;
+    struct iteration *other = s->no_overlap ? &p.overlapped : &p.serial;
+    TRY(run_iteration(&p, other, other == &p.serial, s->backend, s->times_only));
+    leave_device(other);
+    TRY(run_iteration(&p, shown, shown == &p.serial, s->backend, s->times_only));
     TRY(overlap_compute_waits(&p.overlapped.story.plan, &waiting, err));
     p.computes_wait = waiting != NONE;
-    show_notice(s, &p.overlapped.story.device->facts, p.notice, sizeof p.notice);
+    show_notice(s, &shown->story.device->facts, p.notice, sizeof p.notice);
     if (s->trace == TRACE_JSON)
-        TRY(show(s, s->no_overlap ? &p.serial.story : &p.overlapped.story, err));
+        TRY(show_iteration(&p, shown));
     else
         print_report(&p);
     TRY(judge(&p));

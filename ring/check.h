@@ -75,6 +75,12 @@ static inline int finding_is_hazard(const struct finding *f)
     return f->kind >= FINDING_READ_AFTER_WRITE && f->kind <= FINDING_WRITE_AFTER_WRITE;
 }
 
+/* For programs: "hazard", "sum", ..; of a hazard which one: "read-after-write"; and the reason of
+ * the wait that a hazard lacks: `op` should wait for `other`. */
+const char *finding_kind_name(enum finding_kind kind);
+const char *finding_hazard_name(enum finding_kind kind);
+enum wait_reason finding_missing(const struct plan *plan, const struct finding *finding);
+
 /* One finding as a sentence or two, naming ops, memory and cure. Returns buffer. */
 #define FINDING_TEXT_SIZE 640
 const char *finding_text(const struct plan *plan, const struct finding *finding, char *buffer,

@@ -188,11 +188,47 @@ static void redundant_text(const struct plan *plan, const struct finding *f, con
 
 /* ---- all kinds ---- */
 
-static const char *cure_reason(const struct plan *plan, const struct finding *f)
+const char *finding_kind_name(enum finding_kind kind)
 {
-    return f->kind == FINDING_WRITE_AFTER_READ           ? "drained"
-           : plan->ops[f->other].kind == OP_COPY ? "arrived"
-                                                         : "ready";
+    static const char *const names[N_FINDING_KINDS] = {
+        [FINDING_SPAN] = "span", [FINDING_LANE] = "lane", [FINDING_LATER] = "later",
+        [FINDING_CIRCLE] = "circle", [FINDING_READ_AFTER_WRITE] = "hazard",
+        [FINDING_WRITE_AFTER_READ] = "hazard", [FINDING_WRITE_AFTER_WRITE] = "hazard",
+        [FINDING_UNWRITTEN] = "unwritten", [FINDING_PEER] = "peer", [FINDING_SCALE] = "early",
+        [FINDING_SUM] = "sum", [REMARK_REDUNDANT] = "redundant", [REMARK_PULL] = "pull",
+    };
+    return names[kind];
+}
+
+const char *finding_hazard_name(enum finding_kind kind)
+{
+    return kind == FINDING_READ_AFTER_WRITE   ? "read-after-write"
+           : kind == FINDING_WRITE_AFTER_READ ? "write-after-read"
+                                              : "write-after-write";
+}
+
+enum wait_reason finding_missing(const struct plan *plan, const struct finding *f)
+{
+    return f->kind == FINDING_WRITE_AFTER_READ   ? WAIT_DRAINED
+           : plan->ops[f->other].kind == OP_COPY ? WAIT_ARRIVED
+                                                 : WAIT_READY;
+}
+
+/* "hazard (read-after-write): " what has happened "; b should wait for a: arrived" */
+static void hazard_text(const struct plan *plan, const struct finding *f, const char *op,
+                        const char *other, const char *where, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "hazard (%s): ", finding_hazard_name(f->kind));
+    if (f->kind == FINDING_READ_AFTER_WRITE)
+        add_words(buffer, size, "%s reads %s, which %s may not have written yet", op, where, other);
+    else if (f->kind == FINDING_WRITE_AFTER_READ)
+        add_words(buffer, size, "%s overwrites %s, which %s may still be reading", op, where,
+                  other);
+    else
+        add_words(buffer, size, "%s and %s both write %s, and nothing says which comes last", op,
+                  other, where);
+    add_words(buffer, size, "; %s should wait for %s: %s", op, other,
+              wait_reason_name(finding_missing(plan, f)));
 }
 
 const char *finding_text(const struct plan *plan, const struct finding *f, char *buffer,
@@ -215,20 +251,9 @@ const char *finding_text(const struct plan *plan, const struct finding *f, char 
     case FINDING_LATER: later_text(plan, f, op, other, buffer, size); break;
     case FINDING_CIRCLE: snprintf(buffer, size, "can never finish: %s", f->detail); break;
     case FINDING_READ_AFTER_WRITE:
-        snprintf(buffer, size,
-                 "hazard (read-after-write): %s reads %s, which %s may not have written yet; "
-                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
-        break;
     case FINDING_WRITE_AFTER_READ:
-        snprintf(buffer, size,
-                 "hazard (write-after-read): %s overwrites %s, which %s may still be reading; "
-                 "%s should wait for %s: %s", op, where, other, op, other, cure_reason(plan, f));
-        break;
     case FINDING_WRITE_AFTER_WRITE:
-        snprintf(buffer, size,
-                 "hazard (write-after-write): %s and %s both write %s, and nothing says which "
-                 "comes last; %s should wait for %s: %s", op, other, where, op, other,
-                 cure_reason(plan, f));
+        hazard_text(plan, f, op, other, where, buffer, size);
         break;
     case FINDING_UNWRITTEN:
         snprintf(buffer, size, "reads nothing: %s reads %s, which nobody has written before", op,

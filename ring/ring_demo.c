@@ -105,7 +105,7 @@ static enum status run_passes(const struct settings *s, struct story *story, str
     TRY(find_delayed(s, &story->plan, &options.delayed, err));
     TRY(run_first(s, &options, story, err));
     TRY(search_seeds(s, &options, story, err));
-    if (s->trace == TRACE_TEXT) {
+    if (s->trace != TRACE_NONE) {
         TRY(run_values(story->device, &story->plan, &s->data, &options, &story->values, err));
         TRY(verify_hash(story->device, &story->plan, &story->second_hash, err));
         story->two_passes = 1;

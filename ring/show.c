@@ -25,7 +25,8 @@ void show_notice(const struct settings *s, const struct device_facts *facts, cha
                  size_t size)
 {
     int n = facts->n_devices, simulated = s->backend == BACKEND_HOST;
-    const char *modelled = ": real data moves, times are modelled";
+    const char *modelled = s->times_only ? ": no data moves, times are modelled"
+                                         : ": real data moves, times are modelled";
     text[0] = '\0';
     if (n < s->n_ranks)
         snprintf(text, size, "%d ranks share %d%s GPU%s%s", s->n_ranks, n,
@@ -200,7 +201,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .plan = &story->plan, .proof = &story->proof,
         .timing = &story->timing,
         .values = story->two_passes ? &story->values : NULL,
-        .verdict = &story->verdict,
+        .verdict = s->times_only ? NULL : &story->verdict, .training = story->training,
         .second_hash = story->second_hash,
         .backend = story->device->verbs->name, .engine = "eager",
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,

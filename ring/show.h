@@ -7,6 +7,8 @@
 #include "common/device.h"
 #include "ring/settings.h"
 
+struct scene_training; /* trace.h */
+
 /* All that one run of a plan brings forth. */
 struct story {
     struct plan plan;
@@ -17,6 +19,7 @@ struct story {
     struct verdict verdict;
     uint64_t second_hash;
     int two_passes;
+    const struct scene_training *training; /* not owned; of overlap's runs, else NULL */
     int written; /* the result, to --output */
     uint64_t seed; /* of the random schedule that was run last */
 };

@@ -18,12 +18,31 @@ struct scene_link {
     const char *path;  /* "peer access", "staged through the host", .. */
 };
 
+/* What is known about an iteration of training, and about no single all-reduce. */
+struct scene_bucket {
+    int64_t bytes, first, count; /* elements [first, first + count) of every rank's data */
+};
+struct scene_figures { /* of one rank: how long it computes, and how long gradients travel; ... */
+    int64_t compute_ns, communication_ns;
+    int64_t hidden_ns, exposed_ns; /* ... that, while it computes, and while it does not */
+};
+struct scene_training {
+    const char *model;                   /* "resnet18" */
+    const char *slow;                    /* the rank that is slow, in words, or "" */
+    int overlapped;                      /* rings begin while the backward pass still computes */
+    int n_buckets, n_layers;
+    const struct scene_bucket *buckets;  /* in launch order; ops' label `bucket` counts them */
+    const char *const *layers;           /* names; ops' label `layer` counts them */
+    const struct scene_figures *figures; /* [n_ranks] */
+};
+
 struct scene {
     const struct plan *plan;
     const struct proof *proof;
     const struct timing *timing;
     const struct values *values;   /* NULL: no second pass */
-    const struct verdict *verdict;
+    const struct verdict *verdict; /* NULL: no data moved, and nothing was verified */
+    const struct scene_training *training; /* NULL: all-reduces alone */
     uint64_t second_hash;          /* of the second pass, where values is there */
 
     const char *backend;           /* "cuda", "host" */
@@ -58,7 +77,11 @@ struct show {
 /* For people. */
 enum status trace_text(const struct scene *scene, const struct show *show, struct error *err);
 
-/* One JSON object a line: a header, every op, a summary. Numbers do not follow the locale. */
+/* One JSON object a line: a header, every op, every state that was read, a summary. All keys are
+ * told in docs/trace-format.md. Plans of more than TRACE_MAX_HOLDS ops are shown without what each
+ * op leaves behind (holds.h). */
+#define TRACE_JSON_SCHEMA 2
+#define TRACE_MAX_HOLDS 1000000
 enum status trace_json(const struct scene *scene, FILE *file, struct error *err);
 
 /* One page that replays the run in a browser, offline: page.html with those JSON lines in it. */

@@ -1,109 +1,88 @@
 /* trace_json.c - the run as JSON lines: {"type":"header"}, one {"type":"op"} per op in the order
- * of the plan, {"type":"summary"}.
+ * of the plan, one {"type":"state"} per stop of the second pass, {"type":"summary"}.
  *
  * Units stand in the key names. What is not there is left out, not null: ops of a plan that did not
  * run have no times. The string "copy", quotes included, occurs only as the kind of an op.
  */
 #include <inttypes.h>
 
-#include "common/format.h"
+#include "common/json.h"
 #include "ring/goal.h"
+#include "ring/holds.h"
 #include "ring/trace.h"
 
-/* Bytes of the well-formed UTF-8 character at text; 0 where there is none (RFC 3629). */
-static int utf8_length(const unsigned char *text)
+/* Which rank is on which device, and what lies between them. */
+static void print_machine(const struct scene *s, FILE *file)
 {
-    int length = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2
-                 : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
-    for (int i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    int long_form = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
-    int surrogate = text[0] == 0xed && text[1] > 0x9f;
-    return long_form || surrogate || (text[0] == 0xf4 && text[1] > 0x8f) ? 0 : length;
-}
-
-/* A JSON string. Control characters are escaped; a byte that is no UTF-8 becomes U+FFFD. */
-static void print_string(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (int length; *text; text += length) {
-        unsigned char c = (unsigned char)*text;
-        length = utf8_length((const unsigned char *)text);
-        if (c == '"' || c == '\\')
-            fprintf(file, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)c);
-        else if (length == 0)
-            fprintf(file, "\\ufffd");
-        else
-            fwrite(text, 1, (size_t)length, file);
-        length += length == 0;
-    }
-    fputc('"', file);
-}
-
-static void print_named(FILE *file, const char *name, const char *text)
-{
-    fprintf(file, ",\"%s\":", name);
-    print_string(file, text);
-}
-
-/* Microseconds, exactly: ns / 1000 with three decimals, made from integers. */
-static void print_us(FILE *file, const char *name, int64_t ns)
-{
-    fprintf(file, ",\"%s\":%" PRId64 ".%03d", name, ns / 1000, (int)(ns % 1000));
-}
-
-static void print_number(FILE *file, const char *name, double value)
-{
-    char buffer[FORMAT_SIZE];
-    fprintf(file, ",\"%s\":%s", name, format_json_number(value, buffer));
-}
-
-static void print_header(const struct scene *s, FILE *file)
-{
-    const struct plan *plan = s->plan;
-    fprintf(file, "{\"type\":\"header\",\"tool\":\"ring_demo\",\"schema\":1");
-    print_named(file, "backend", s->backend);
-    print_named(file, "engine", s->engine);
-    print_named(file, "notice", s->notice);
-    print_named(file, "times", s->times);
-    fprintf(file, ",\"simulated\":%s,\"ranks\":%d,\"count\":%" PRId64,
-            s->simulated ? "true" : "false", plan->n_ranks, plan->count);
-    print_named(file, "dtype", dtype_name(plan->dtype));
-    print_named(file, "redop", redop_name(plan->redop));
-    print_named(file, "goal", goal_name(plan->goal));
-    if (goal_has_root(plan->goal))
-        fprintf(file, ",\"root\":%d", plan->root);
-    if (s->origin[0])
-        print_named(file, "plan", s->origin);
-    if (s->fault[0])
-        print_named(file, "fault", s->fault);
-    if (s->held_back[0])
-        print_named(file, "held_back", s->held_back);
-    if (s->search[0])
-        print_named(file, "search", s->search);
-    fprintf(file,
-            ",\"element_bytes\":%d,\"iterations\":%d,\"pieces\":%d,\"slots\":%d,"
-            "\"inbox_count\":%" PRId64 ",\"steps\":%d,\"n_ops\":%" PRId64 ",\"n_waits\":%" PRId64,
-            (int)dtype_size(plan->dtype), plan->iterations, plan->pieces, plan->slots,
-            plan->inbox_count, ring_steps(plan->n_ranks), plan->n_ops, plan->n_waits);
-    print_named(file, "data", s->data);
     fprintf(file, ",\"devices\":[");
-    for (int rank = 0; rank < plan->n_ranks; rank++) {
+    for (int rank = 0; rank < s->plan->n_ranks; rank++) {
         fprintf(file, "%s{\"rank\":%d,\"device\":%d", rank ? "," : "", rank, s->device_of[rank]);
-        print_named(file, "name", s->device_names[rank]);
+        json_named(file, "name", s->device_names[rank]);
         fputc('}', file);
     }
     fprintf(file, "],\"links\":[");
     for (int i = 0; i < s->n_links; i++) {
         fprintf(file, "%s{\"from\":%d,\"to\":%d", i ? "," : "", s->links[i].from, s->links[i].to);
-        print_named(file, "path", s->links[i].path);
+        json_named(file, "path", s->links[i].path);
         fputc('}', file);
     }
     fprintf(file, "]");
-    print_us(file, "clock_error_us", s->clock_error_ns);
+    json_us(file, "clock_error_us", s->clock_error_ns);
+}
+
+static void print_training(const struct scene_training *t, FILE *file)
+{
+    json_named(file, "model", t->model);
+    if (t->slow[0])
+        json_named(file, "slow", t->slow);
+    fprintf(file, ",\"overlapped\":%s,\"buckets\":[", t->overlapped ? "true" : "false");
+    for (int i = 0; i < t->n_buckets; i++)
+        fprintf(file, "%s{\"bucket\":%d,\"bytes\":%" PRId64 ",\"first\":%" PRId64
+                ",\"count\":%" PRId64 "}", i ? "," : "", i, t->buckets[i].bytes,
+                t->buckets[i].first, t->buckets[i].count);
+    fprintf(file, "],\"layers\":[");
+    for (int i = 0; i < t->n_layers; i++) {
+        fprintf(file, "%s{\"layer\":%d", i ? "," : "", i);
+        json_named(file, "name", t->layers[i]);
+        fputc('}', file);
+    }
+    fprintf(file, "]");
+}
+
+static void print_header(const struct scene *s, FILE *file)
+{
+    const struct plan *plan = s->plan;
+    fprintf(file, "{\"type\":\"header\",\"tool\":\"ring_demo\",\"schema\":%d", TRACE_JSON_SCHEMA);
+    json_named(file, "backend", s->backend);
+    json_named(file, "engine", s->engine);
+    json_named(file, "notice", s->notice);
+    json_named(file, "times", s->times);
+    if (s->link_model[0])
+        json_named(file, "link_model", s->link_model);
+    fprintf(file, ",\"simulated\":%s,\"ranks\":%d,\"count\":%" PRId64,
+            s->simulated ? "true" : "false", plan->n_ranks, plan->count);
+    json_named(file, "dtype", dtype_name(plan->dtype));
+    json_named(file, "redop", redop_name(plan->redop));
+    json_named(file, "goal", goal_name(plan->goal));
+    if (goal_has_root(plan->goal))
+        fprintf(file, ",\"root\":%d", plan->root);
+    if (s->origin[0])
+        json_named(file, "plan", s->origin);
+    if (s->fault[0])
+        json_named(file, "fault", s->fault);
+    if (s->held_back[0])
+        json_named(file, "held_back", s->held_back);
+    if (s->search[0])
+        json_named(file, "search", s->search);
+    fprintf(file,
+            ",\"element_bytes\":%d,\"iterations\":%d,\"pieces\":%d,\"slots\":%d,"
+            "\"inbox_count\":%" PRId64 ",\"steps\":%d,\"n_ops\":%" PRId64 ",\"n_waits\":%" PRId64,
+            (int)dtype_size(plan->dtype), plan->iterations, plan->pieces, plan->slots,
+            plan->inbox_count, ring_steps(plan->n_ranks), plan->n_ops, plan->n_waits);
+    json_named(file, "data", s->data);
+    print_machine(s, file);
+    if (s->training)
+        print_training(s->training, file);
     fprintf(file, "}\n");
 }
 
@@ -120,14 +99,15 @@ static void print_label(FILE *file, const char *name, int label)
         fprintf(file, ",\"%s\":%d", name, label);
 }
 
-static void print_op(const struct scene *s, int64_t id, FILE *file)
+/* `holds`: NULL where that is not told. */
+static void print_op(const struct scene *s, const struct holds *holds, int64_t id, FILE *file)
 {
     const struct plan *plan = s->plan;
     const struct op *op = &plan->ops[id];
     char name[OP_NAME_SIZE];
     fprintf(file, "{\"type\":\"op\",\"id\":%" PRId64 ",\"kind\":\"%s\",\"rank\":%d,\"lane\":\"%s\"",
             id, op_kind_name(op->kind), op->rank, lane_name(op->lane));
-    print_named(file, "name", op_name(plan, id, name));
+    json_named(file, "name", op_name(plan, id, name));
     print_label(file, "iteration", op->iteration);
     print_label(file, "bucket", op->bucket);
     print_label(file, "step", op->step);
@@ -135,15 +115,17 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
     print_label(file, "piece", op->piece);
     print_label(file, "layer", op->layer);
     if (op->cost_ns > 0)
-        print_us(file, "cost_us", op->cost_ns);
+        json_us(file, "cost_us", op->cost_ns);
     if (op->src.count > 0)
         print_span(file, "src", &op->src);
     print_span(file, "dst", &op->dst);
     fprintf(file, ",\"bytes\":%" PRId64, op->dst.count * (int64_t)dtype_size(plan->dtype));
     if (s->timing && s->timing->per_op) {
-        print_us(file, "begin_us", s->timing->begin_ns[id]);
-        print_us(file, "end_us", s->timing->end_ns[id]);
+        json_us(file, "begin_us", s->timing->begin_ns[id]);
+        json_us(file, "end_us", s->timing->end_ns[id]);
     }
+    if (holds)
+        json_named(file, "holds", holds->after[id]);
     fprintf(file, ",\"waits\":[");
     for (int i = 0; i < op->n_waits; i++) {
         const struct wait *wait = &plan->waits[op->first_wait + i];
@@ -153,12 +135,84 @@ static void print_op(const struct scene *s, int64_t id, FILE *file)
     fprintf(file, "]}\n");
 }
 
+static enum status print_ops(const struct scene *s, FILE *file, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct holds holds = {.plan = NULL};
+    int told = s->plan->n_ops <= TRACE_MAX_HOLDS;
+    if (told) {
+        TRY(holds_open(&holds, s->plan, err));
+        TRY(holds_run(&holds, holds.order.n_sequence, err));
+    }
+    for (int64_t id = 0; id < s->plan->n_ops; id++)
+        print_op(s, told ? &holds : NULL, id, file);
+out:
+    holds_close(&holds);
+    return status;
+}
+
+/* One segment of one rank: {} where it is empty. */
+static void print_cell(const struct scene *s, const struct holds *holds, int stop, int rank,
+                       int segment, FILE *file)
+{
+    int n = s->plan->n_ranks, mixed;
+    char text[HOLDS_SIZE];
+    int64_t first, count;
+    plan_part(0, s->plan->count, n, segment, &first, &count);
+    fprintf(file, "%s{", segment ? "," : "");
+    if (count > 0) {
+        fprintf(file, "\"holds\":");
+        json_string(file, holds_segment(holds, rank, segment, &mixed, text, sizeof text));
+        fprintf(file, mixed ? ",\"mixed\":true" : "");
+        json_number(file, "value", s->values->read[((int64_t)stop * n + rank) * n + segment]);
+    }
+    fputc('}', file);
+}
+
+/* `holds` is as after the ops of this stop, which began at position `begin`. */
+static void print_state(const struct scene *s, const struct holds *holds, int stop, int64_t begin,
+                        FILE *file)
+{
+    const struct stop *at = &s->values->stops[stop];
+    fprintf(file, "{\"type\":\"state\",\"stop\":%d", stop);
+    print_label(file, "iteration", at->iteration);
+    print_label(file, "step", at->step);
+    fprintf(file, ",\"ops\":[");
+    for (int64_t i = begin; i < at->end; i++)
+        fprintf(file, "%s%" PRId64, i > begin ? "," : "", order_at(&holds->order, i));
+    fprintf(file, "],\"cells\":[");
+    for (int rank = 0; rank < s->plan->n_ranks; rank++) {
+        fprintf(file, rank ? ",[" : "[");
+        for (int segment = 0; segment < s->plan->n_ranks; segment++)
+            print_cell(s, holds, stop, rank, segment, file);
+        fputc(']', file);
+    }
+    fprintf(file, "]}\n");
+}
+
+static enum status print_states(const struct scene *s, FILE *file, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct holds holds = {.plan = NULL};
+    if (!s->values || !s->values->read)
+        return STATUS_OK;
+    TRY(holds_open(&holds, s->plan, err));
+    for (int stop = 0; stop < s->values->n_stops; stop++) {
+        int64_t begin = holds.done;
+        TRY(holds_run(&holds, s->values->stops[stop].end, err));
+        print_state(s, &holds, stop, begin, file);
+    }
+out:
+    holds_close(&holds);
+    return status;
+}
+
 static void print_misfit(FILE *file, const char *name, const struct misfit *m)
 {
     fprintf(file, ",\"%s\":{\"rank\":%d,\"segment\":%d,\"element\":%" PRId64, name, m->rank,
             m->segment, m->element);
-    print_number(file, "got", m->got);
-    print_number(file, "want", m->want);
+    json_number(file, "got", m->got);
+    json_number(file, "want", m->want);
     fputc('}', file);
 }
 
@@ -178,20 +232,59 @@ static void print_verdict(const struct scene *s, FILE *file)
         print_misfit(file, "first_different", &v->different);
     if (v->n_wrong)
         print_misfit(file, "first_wrong", &v->wrong);
-    print_number(file, "float64_distance", v->distance);
+    json_number(file, "float64_distance", v->distance);
+}
+
+static void print_finding(const struct plan *plan, const struct finding *f, FILE *file)
+{
+    char sentence[FINDING_TEXT_SIZE];
+    int hazard = finding_is_hazard(f);
+    fprintf(file, "{\"kind\":\"%s\"", finding_kind_name(f->kind));
+    if (hazard)
+        json_named(file, "hazard", finding_hazard_name(f->kind));
+    json_named(file, "text", finding_text(plan, f, sentence, sizeof sentence));
+    fprintf(file, ",\"ops\":[");
+    if (hazard)
+        fprintf(file, "%" PRId64 ",", f->other);
+    if (f->op != NONE)
+        fprintf(file, "%" PRId64, f->op);
+    fprintf(file, "]");
+    if (f->where.count > 0)
+        print_span(file, "where", &f->where);
+    if (f->kind == FINDING_SUM)
+        fprintf(file, ",\"n_ranks\":%d", f->n_ranks);
+    if (hazard)
+        fprintf(file, ",\"missing\":{\"op\":%" PRId64 ",\"waits_for\":%" PRId64
+                ",\"reason\":\"%s\"}", f->op, f->other,
+                wait_reason_name(finding_missing(plan, f)));
+    fputc('}', file);
 }
 
 static void print_proof(const struct scene *s, FILE *file)
 {
     const struct proof *proof = s->proof;
-    char sentence[FINDING_TEXT_SIZE];
     fprintf(file, ",\"proven\":%s,\"n_findings\":%" PRId64 ",\"findings\":[",
             proof_total(proof) ? "false" : "true", proof_total(proof));
     for (int i = 0; i < proof->n_findings; i++) {
         fprintf(file, i ? "," : "");
-        print_string(file, finding_text(s->plan, &proof->findings[i], sentence, sizeof sentence));
+        print_finding(s->plan, &proof->findings[i], file);
     }
     fprintf(file, "],\"n_redundant_waits\":%" PRId64, proof->counts[REMARK_REDUNDANT]);
+}
+
+static void print_figures(const struct scene *s, FILE *file)
+{
+    fprintf(file, ",\"figures\":[");
+    for (int rank = 0; rank < s->plan->n_ranks; rank++) {
+        const struct scene_figures *f = &s->training->figures[rank];
+        fprintf(file, "%s{\"rank\":%d", rank ? "," : "", rank);
+        json_us(file, "compute_us", f->compute_ns);
+        json_us(file, "communication_us", f->communication_ns);
+        json_us(file, "hidden_us", f->hidden_ns);
+        json_us(file, "exposed_us", f->exposed_ns);
+        fputc('}', file);
+    }
+    fprintf(file, "]");
 }
 
 static enum status print_summary(const struct scene *s, FILE *file, struct error *err)
@@ -202,28 +295,34 @@ static enum status print_summary(const struct scene *s, FILE *file, struct error
         return status;
     fprintf(file, "{\"type\":\"summary\"");
     print_proof(s, file);
-    print_verdict(s, file);
-    print_us(file, "total_us", s->timing->total_ns);
-    if (!s->random) { /* choices of a random schedule make no rate */
-        print_number(file, "algbw_GBps", trace_algbw(s));
-        print_number(file, "busbw_GBps", trace_busbw(s));
+    if (s->verdict)
+        print_verdict(s, file);
+    json_us(file, "total_us", s->timing->total_ns);
+    if (!s->random && !s->training) { /* neither choices nor computes make a rate */
+        json_number(file, "algbw_GBps", trace_algbw(s));
+        json_number(file, "busbw_GBps", trace_busbw(s));
     }
     fprintf(file, ",\"sent_bytes_least\":%" PRId64 ",\"sent_bytes_most\":%" PRId64,
             traffic.least_sent, traffic.most_sent);
     if (traffic.busiest_from != NONE) {
         fprintf(file, ",\"busiest_link\":{\"from\":%d,\"to\":%d,\"bytes\":%" PRId64,
                 traffic.busiest_from, traffic.busiest_to, traffic.busiest_bytes);
-        print_us(file, "in_use_us", traffic.busiest_ns);
+        json_us(file, "in_use_us", traffic.busiest_ns);
         fputc('}', file);
     }
+    if (s->training)
+        print_figures(s, file);
     fprintf(file, "}\n");
     return STATUS_OK;
 }
 
 enum status trace_json(const struct scene *scene, FILE *file, struct error *err)
 {
+    enum status status = STATUS_OK;
     print_header(scene, file);
-    for (int64_t id = 0; id < scene->plan->n_ops; id++)
-        print_op(scene, id, file);
-    return print_summary(scene, file, err);
+    TRY(print_ops(scene, file, err));
+    TRY(print_states(scene, file, err));
+    TRY(print_summary(scene, file, err));
+out:
+    return status;
 }

@@ -1,5 +1,5 @@
 /* trace_steps.c - every ring step: its ops with their waits and times, then what every segment of
- * every rank holds: whose contributions (worked out by contents.c) and the value of its first
+ * every rank holds: whose contributions (worked out by holds.c) and the value of its first
  * element (read from the devices in the second pass). Rings of many ranks or ops get one line a
  * step.
  */
@@ -60,32 +60,6 @@ static void print_waits(const struct text *t, const struct op *op, int column)
     fputc('\n', t->file);
 }
 
-/* Whose contributions a stretch holds: "0+1", or "all" where the sum is complete. */
-static const char *whose(const struct text *t, const struct extent *extent, char *buffer,
-                         size_t size)
-{
-    const struct contents *c = &t->contents;
-    int iteration =
-        extent->node == NONE ? 0 : c->terms[c->nodes[extent->node].first_term].iteration;
-    if (c->plan->n_ranks > 1 && contents_complete(c, extent, iteration))
-        return "all";
-    return contents_ranks(c, extent->node, buffer, size);
-}
-
-/* Applies an op to the contents and notes what it left. */
-static enum status apply(struct text *t, int64_t at)
-{
-    const struct op *op = &t->scene->plan->ops[order_at(&t->order, at)];
-    struct extents *memory = contents_memory(&t->contents, op->dst.rank, op->dst.memory);
-    char buffer[TEXT_HELD_SIZE];
-    enum status status = contents_apply(&t->contents, op, t->err);
-    if (status == STATUS_OK)
-        snprintf(t->held[at], TEXT_HELD_SIZE, "%s",
-                 whose(t, &memory->items[extents_find(memory, op->dst.first)], buffer,
-                       sizeof buffer));
-    return status;
-}
-
 /* "inbox[0:4]"; "[0:4]" where that is data. */
 static int print_span(const struct span *span, char *text, size_t size)
 {
@@ -118,7 +92,7 @@ static int count_steps(const struct plan *plan)
 static void print_op(const struct text *t, int64_t at)
 {
     const struct scene *s = t->scene;
-    int64_t id = order_at(&t->order, at);
+    int64_t id = order_at(&t->holds.order, at);
     const struct op *op = &s->plan->ops[id];
     char who[64], part[120] = "", holds[64], bytes[FORMAT_SIZE], name[OP_NAME_SIZE];
     int r = t->rank_width;
@@ -134,7 +108,7 @@ static void print_op(const struct text *t, int64_t at)
         print_spans(op, part, sizeof part);
     if (op->piece != NONE && s->plan->pieces > 1)
         snprintf(part + strlen(part), sizeof part - strlen(part), " p%d", op->piece);
-    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->held[at]);
+    snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", t->holds.after[id]);
     int column = t->name_width ? fprintf(t->file, "  %-*s", t->name_width,
                                          op_name(s->plan, id, name)) : 0;
     column += fprintf(t->file, "  %-*s  %-*s  %-*s  %*s", 2 * r + 14, who, t->segment_width, part,
@@ -178,13 +152,13 @@ static void print_step_title(const struct text *t, const struct stop *stop, int6
 /* One op, and under a copy the add of what it brought. Each is printed once. */
 static void print_with_add(const struct text *t, int64_t at, int64_t end)
 {
-    const struct op *ops = t->scene->plan->ops, *op = &ops[order_at(&t->order, at)];
+    const struct op *ops = t->scene->plan->ops, *op = &ops[order_at(&t->holds.order, at)];
     if (t->printed[at])
         return;
     print_op(t, at);
     t->printed[at] = 1;
     for (int64_t i = at + 1; op->kind == OP_COPY && i < end; i++) {
-        const struct op *add = &ops[order_at(&t->order, i)];
+        const struct op *add = &ops[order_at(&t->holds.order, i)];
         if (add->kind == OP_REDUCE && !t->printed[i] && add->src.rank == op->dst.rank &&
             add->src.memory == op->dst.memory && add->src.first == op->dst.first) {
             print_op(t, i);
@@ -199,15 +173,14 @@ static enum status print_ops(struct text *t, int64_t end)
 {
     enum status status = STATUS_OK;
     const struct op *ops = t->scene->plan->ops;
-    int64_t begin = t->done;
-    for (; t->done < end; t->done++)
-        TRY(apply(t, t->done));
+    int64_t begin = t->holds.done;
+    TRY(holds_run(&t->holds, end, t->err));
     for (int64_t i = begin; i < end; i++) {
-        const struct op *op = &ops[order_at(&t->order, i)];
+        const struct op *op = &ops[order_at(&t->holds.order, i)];
         int copies = op->kind == OP_COPY && !t->printed[i];
         print_with_add(t, i, end);
         for (int64_t j = i + 1; copies && j < end; j++) {
-            const struct op *other = &ops[order_at(&t->order, j)];
+            const struct op *other = &ops[order_at(&t->holds.order, j)];
             if (other->kind == OP_COPY && other->rank == op->rank)
                 print_with_add(t, j, end);
         }
@@ -220,36 +193,22 @@ out:
 
 typedef char cell[CELL_SIZE];
 
-/* Do all elements of a segment hold the same? */
-static int alike(const struct text *t, struct extents *memory, int64_t first, int64_t count)
-{
-    char a[24], b[24];
-    int64_t i = extents_find(memory, first);
-    const char *all = whose(t, &memory->items[i], a, sizeof a);
-    for (i++; i < memory->n && memory->items[i].first < first + count; i++)
-        if (strcmp(whose(t, &memory->items[i], b, sizeof b), all) != 0)
-            return 0;
-    return 1;
-}
-
 /* "0+1 = 31": whose contributions a segment holds, and the value read in its first element; with
  * "~" where not all of its elements hold the same. */
 static void fill_cell(const struct text *t, const double *read, int rank, int segment,
                       cell out)
 {
     const struct plan *plan = t->scene->plan;
-    struct extents *memory = contents_memory(&t->contents, rank, MEMORY_DATA);
     int64_t first, count;
     char ranks[24], value[FORMAT_SIZE];
+    int mixed;
     plan_part(0, plan->count, plan->n_ranks, segment, &first, &count);
     if (count == 0) {
         snprintf(out, CELL_SIZE, "empty");
         return;
     }
-    const struct extent *extent = &memory->items[extents_find(memory, first)];
-    const char *mixed = extent + 1 < memory->items + memory->n && extent[1].first < first + count &&
-                                !alike(t, memory, first, count) ? "~" : "";
-    snprintf(out, CELL_SIZE, "%s%s = %.20s", whose(t, extent, ranks, sizeof ranks), mixed,
+    holds_segment(&t->holds, rank, segment, &mixed, ranks, sizeof ranks);
+    snprintf(out, CELL_SIZE, "%s%s = %.20s", ranks, mixed ? "~" : "",
              format_value(read[rank * plan->n_ranks + segment], value));
 }
 
@@ -342,13 +301,13 @@ static int all_own(const struct text *t, int iteration)
     const struct plan *plan = t->scene->plan;
     int n = plan->n_ranks, own = 1;
     for (int rank = 0; rank < n; rank++) {
-        struct extents *data = contents_memory(&t->contents, rank, MEMORY_DATA);
+        struct extents *data = contents_memory(&t->holds.contents, rank, MEMORY_DATA);
         int64_t first, count;
         plan_part(0, plan->count, n, (rank + 1) % n, &first, &count);
         for (int64_t i = extents_find(data, first);
              count > 0 && i < data->n && data->items[i].first < first + count; i++)
-            own = own && (contents_complete(&t->contents, &data->items[i], iteration) ||
-                          contents_is_sum(&t->contents, &data->items[i], iteration, 0, 0));
+            own = own && (contents_complete(&t->holds.contents, &data->items[i], iteration) ||
+                          contents_is_sum(&t->holds.contents, &data->items[i], iteration, 0, 0));
     }
     return own;
 }
@@ -395,7 +354,7 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
     if (stop->step == NONE && !s->origin[0])
         return;
     for (int64_t i = begin; i < stop->end; i++) {
-        int64_t id = order_at(&t->order, i);
+        int64_t id = order_at(&t->holds.order, i);
         const struct op *op = &s->plan->ops[id];
         bytes += op->kind == OP_COPY ? op->dst.count * (int64_t)dtype_size(s->plan->dtype) : 0;
         if (s->timing && s->timing->per_op) {
@@ -475,10 +434,8 @@ static enum status open_steps(struct text *t)
     enum status status = STATUS_OK;
     int64_t n = t->scene->plan->n_ops;
     measure(t);
-    TRY(order_open(&t->order, t->scene->plan, t->err));
-    TRY(contents_init(&t->contents, t->scene->plan, t->err));
+    TRY(holds_open(&t->holds, t->scene->plan, t->err));
     TRY(allocate((void **)&t->printed, n, 1, "the trace", t->err));
-    TRY(allocate((void **)&t->held, n, sizeof *t->held, "the trace", t->err));
 out:
     return status;
 }
@@ -513,8 +470,6 @@ enum status text_steps(struct text *t)
     }
 out:
     free(t->printed);
-    free(t->held);
-    contents_free(&t->contents);
-    order_close(&t->order);
+    holds_close(&t->holds);
     return status;
 }

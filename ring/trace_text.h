@@ -4,12 +4,10 @@
 #define RING_TRACE_TEXT_H
 
 #include "common/format.h"
-#include "ring/contents.h"
-#include "ring/order.h"
+#include "ring/holds.h"
 #include "ring/trace.h"
 
 #define TEXT_WIDTH FORMAT_WIDTH
-#define TEXT_HELD_SIZE 40
 
 #define TEXT_BOLD "\033[1m"
 #define TEXT_GREEN "\033[32m"
@@ -21,12 +19,8 @@ struct text {
     const struct show *show;
     FILE *file;
     /* of trace_steps.c, which opens and closes them */
-    struct order order;
-    struct contents contents; /* as after the stop being shown */
-    int64_t done;             /* ops of the sequence in contents */
-    unsigned char *printed;   /* [n_ops], by position in the sequence */
-    char (
-        *held)[TEXT_HELD_SIZE]; /* [n_ops], likewise: what dst's first element held after the op */
+    struct holds holds;     /* as after the stop being shown */
+    unsigned char *printed; /* [n_ops], by position in the sequence */
     int time_width;           /* columns of a time in us, one decimal */
     int cell_width;           /* of the state table, so far */
     int rank_width, holds_width, bytes_width, segment_width;

@@ -535,7 +535,11 @@ json() { # COPIES ARGS..: number of copies, or - where counts are uneven
         line = $0; kinds = gsub(/"kind":"copy"/, "", line)
         if (words != kinds) bad("\"copy\" stands elsewhere than as a kind")
     }
-    /^\{"type":"header",/ { if (NR != 1) bad("a header"); n_ops = field("n_ops"); next }
+    /^\{"type":"header",/ {
+        if (NR != 1) bad("a header")
+        n_ops = field("n_ops"); n_ranks = field("ranks")
+        next
+    }
     /^\{"type":"op",/ {
         if (done) bad("an op behind the summary")
         id = field("id"); if (id != ops++) bad("id " id)
@@ -551,10 +555,17 @@ json() { # COPIES ARGS..: number of copies, or - where counts are uneven
         }
         next
     }
+    /^\{"type":"state",/ {
+        if (done || ops != n_ops) bad("a state that is not between ops and summary")
+        if (field("stop") != states++) bad("stop " field("stop"))
+        n_cells = gsub(/\{"holds"/, ""); n_empty = gsub(/\{\}/, "")
+        next
+    }
     /^\{"type":"summary",/ { done++; next }
-    { bad("no header, op or summary") }
+    { bad("no header, op, state or summary") }
     END {
         if (done != 1) bad(done + 0 " summaries")
+        if (n_cells + n_empty != n_ranks * n_ranks) bad(n_cells + n_empty " cells at the last stop")
         if (n_ops != ops + 0) bad("n_ops is " n_ops ", ops are " ops)
         if (copies != "-" && copies != n_copies + 0) bad(n_copies " copies, not " copies)
         exit failed > 0
@@ -573,6 +584,53 @@ json 12 -g 3 --init values:nan,inf,1
 json 24 --devices 0,1,0,1
 json - -g 5 -c 1003 --schedule random:9
 json 480 -g 16
+
+# What the JSON lines say is what the text says: whose contributions every copy and add carries, and
+# every cell of every state, but for the empty ones.
+told_alike() { # ARGS..
+    host --trace "$@"
+    flatten
+    awk '{ sub(/ p[0-9]+ /, " ") } # pieces
+         /^(step|before|behind|iteration|op)/ { on = 1 } /^result/ { on = 0 }
+         on && /^rank [0-9]+ -> / { print "op", $2, $5, $8 }
+         on && /^rank [0-9]+ (adds|scales|refills) +segment/ { print "op", $2, $2, $7 }
+         on && /^rank [0-9]+ .* = / {
+            n = split($0, w, " "); cells = ""
+            for (i = 3; i + 2 <= n; i++) if (w[i + 1] == "=") cells = cells " " w[i] "=" w[i + 2]
+            print "cells" cells
+         }' "$top/flat" >"$top/told-text"
+    sort -o "$top/told-text" "$top/told-text"
+    host --trace=json "$@"
+    awk 'function field(name,  t) {
+             if (!match($0, "\"" name "\":\"?[^\",}]*")) return ""
+             t = substr($0, RSTART, RLENGTH); sub(/^[^:]*:"?/, "", t); return t
+         }
+         /"type":"op"/ && /"segment"/ {
+            holds = field("holds"); rank = field("rank"); to = $0
+            sub(/.*"dst":\{"rank":/, "", to)
+            print "op", rank, to + 0, holds
+         }
+         /"type":"state"/ {
+            sub(/.*"cells":\[\[/, ""); sub(/\]\]\}$/, "")
+            gsub(/\{"holds":"/, " "); gsub(/","value":/, "="); gsub(/","mixed":true,"value":/, "~=")
+            gsub(/[{}",]/, "")
+            n = split($0, rows, /\]\[/)
+            for (i = 1; i <= n; i++) if (rows[i] != "") print "cells" rows[i]
+         }' "$top/out" >"$top/told-json"
+    sort -o "$top/told-json" "$top/told-json"
+    [ -s "$top/told-text" ] && cmp -s "$top/told-text" "$top/told-json" ||
+        complain "$(diff "$top/told-text" "$top/told-json" | head -3 | tr '\n' ' ')"
+    verdict "json says what the text says: $*"
+}
+told_alike -g 2
+told_alike -g 4
+told_alike -g 3 -c 2
+told_alike -g 5 -c 1003 --pieces 2 --repeat 2
+told_alike -g 3 -c 7 -o avg -d int32 --init values:1,2,-7
+told_alike -g 3 --init values:nan,inf,-inf
+told_alike -g 4 --bug gather-index
+told_alike -g 4 --bug remainder -c 10
+
 if [ -n "$python" ]; then
     "$python" -c 'import json, sys
 def refuse(word): raise ValueError("bare " + word)
@@ -780,6 +838,16 @@ host --plan outside --trace=json --output 'r%r.npy'
 wants_status 1
 [ ! -s "$top/out" ] || complain "prints $(head -c 80 "$top/out")"
 verdict "a plan that cannot run, as json"
+host --bug slot-early -g 4 --trace=json
+wants_status 1
+wants_line '"kind":"hazard","hazard":"write-after-read","text":"hazard (write-after-read): s2.copy.r0 ' "$top/out"
+wants_line '"ops":[5,16],"where":{"rank":1,"memory":"inbox","first":0,"count":1024},"missing":{"op":16,"waits_for":5,"reason":"drained"}}' "$top/out"
+verdict "a refuted plan, as json"
+host --bug gather-index -g 3 --trace=json
+wants_status 1
+wants_line '"kind":"sum","text":"wrong sum: at the end' "$top/out"
+wants_line '"ops":[],"where":{"rank":' "$top/out"
+verdict "wrong sums, as json"
 host --plan nowhere
 wants_refusal 2 nowhere
 verdict "a plan that is not there"
@@ -928,6 +996,46 @@ run overlap --backend host --model mlp --trace=json
 wants_status 0
 [ "$(grep -c '"kind":"update"' "$top/out")" = 4 ] || complain "there are not four optimizers"
 verdict "overlap --trace=json"
+for slow in '' '--no-overlap' '--slow rank=1:3x'; do
+    # shellcheck disable=SC2086
+    run overlap --backend host --model mlp -g 3 --trace=json $slow
+    wants_status 0
+    awk -v slow="$slow" 'function field(name,  t) {
+             if (!match($0, "\"" name "\":-?[0-9.]+")) return "none"
+             t = substr($0, RSTART, RLENGTH); sub(/.*:/, "", t); return t + 0
+         }
+         /"type":"header"/ {
+             if (/"overlapped":true/ != (slow != "--no-overlap")) bad = "overlapped or not is not told"
+             if (/"slow":"rank 1 computes 3 times as long"/ != (slow ~ /rank/)) bad = "slow is not told"
+             if (!/"model":"mlp"/ || !/"layers":\[\{"layer":0,"name":"linear_relu_stack.0"\}/) bad = "no layers"
+             all = field("count") * 4
+             while (match($0, /"bucket":[0-9]+,"bytes":[0-9]+/)) {
+                 t = substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH)
+                 sub(/.*:/, "", t); sum += t; n++
+             }
+             if (n != 2 || sum != all) bad = n " buckets of " sum " bytes"
+         }
+         /"type":"summary"/ {
+             if (/algbw/) bad = "a rate over an iteration"
+             while (match($0, /"compute_us":[^}]*/)) {
+                 figures = substr($0, RSTART, RLENGTH); rest = substr($0, RSTART + RLENGTH)
+                 $0 = figures; ranks++
+                 d = field("hidden_us") + field("exposed_us") - field("communication_us")
+                 if (d > 0.0005 || d < -0.0005 || field("communication_us") <= 0) bad = figures
+                 $0 = rest
+             }
+             if (ranks != 3) bad = ranks " ranks have figures"
+         }
+         /"type":"state"/ { bad = "a state, and no second pass" }
+         END { print bad; exit bad != "" }' "$top/out" >"$top/why" || complain "$(cat "$top/why")"
+    verdict "overlap --trace=json $slow: buckets, layers, figures"
+done
+run overlap --backend host --model gpt2 -g 8 --times-only --trace=json
+wants_status 0
+wants_line 'no data moves' "$top/err"
+grep -q '"value_right"\|"hash"' "$top/out" && complain "claims that what was not there is right"
+wants_line '"holds":"all"' "$top/out"
+verdict "overlap --times-only --trace=json"
 run plan --model mlp -g 2
 wants_status 0
 cp "$top/out" iteration

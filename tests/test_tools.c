@@ -1,5 +1,6 @@
 /* test_tools.c - small things of common/: quantities, options, files that appear whole. */
 #include "common/format.h"
+#include "common/json.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "tests/files.h"
@@ -27,8 +28,26 @@ START_TEST(json_numbers_read_back)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         ck_assert_double_eq(strtod(format_json_number(values[i], buffer), NULL), values[i]);
     ck_assert_str_eq(format_json_number(0.1, buffer), "0.1");
+    ck_assert_str_eq(format_json_number(20, buffer), "20");
+    ck_assert_str_eq(format_json_number(-123456789012345, buffer), "-123456789012345");
     ck_assert_str_eq(format_json_number(NAN, buffer), "\"nan\"");
     ck_assert_str_eq(format_json_number(-INFINITY, buffer), "\"-inf\"");
+}
+END_TEST
+
+START_TEST(json_strings_are_escaped)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    ck_assert_ptr_nonnull(file);
+    json_string(file, "a\"b\\c\n</script>\xc3\xa9\xff");
+    json_us(file, "t_us", 1002003);
+    json_number(file, "x", NAN);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_str_eq(text, "\"a\\\"b\\\\c\\u000a\\u003c/script>\xc3\xa9\\ufffd\",\"t_us\":1002.003,"
+                           "\"x\":\"nan\"");
+    free(text);
 }
 END_TEST
 
@@ -204,6 +223,7 @@ Suite *tools_suite(void)
     TCase *tests = tcase_create("tools");
     tcase_add_test(tests, bytes_are_never_rounded);
     tcase_add_test(tests, json_numbers_read_back);
+    tcase_add_test(tests, json_strings_are_escaped);
     tcase_add_test(tests, counts_with_suffixes);
     tcase_add_test(tests, options_are_read);
     tcase_add_test(tests, options_are_refused);
