@@ -515,9 +515,10 @@ enum status overlap_step(struct settings *s, struct error *err)
         explain(&p);
         goto out;
     }
-    if (s->trace == TRACE_TEXT || (s->trace != TRACE_NONE && s->sweep))
-        TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json is "
-                 "offered, of one run"));
+    if (s->trace == TRACE_TEXT || (s->trace == TRACE_NONE && s->trace_file) ||
+        (s->trace != TRACE_NONE && s->sweep))
+        TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json and "
+                 "--trace=html are offered, of one run"));
     TRY(settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));
@@ -534,9 +535,9 @@ enum status overlap_step(struct settings *s, struct error *err)
     TRY(overlap_compute_waits(&p.overlapped.story.plan, &waiting, err));
     p.computes_wait = waiting != NONE;
     show_notice(s, &shown->story.device->facts, p.notice, sizeof p.notice);
-    if (s->trace == TRACE_JSON)
+    if (s->trace != TRACE_NONE)
         TRY(show_iteration(&p, shown));
-    else
+    if (s->trace == TRACE_NONE || s->trace_file)
         print_report(&p);
     TRY(judge(&p));
 out:

@@ -171,7 +171,7 @@ static enum status command_ring(struct settings *s, struct error *err)
     TRY(make_plan(s, &story.plan, err));
     TRY(check_plan(&story.plan, &story.proof, err));
     if (!proof_can_run(&story.proof)) {
-        if (s->trace != TRACE_JSON && !s->quiet)
+        if (s->trace <= TRACE_TEXT && !s->quiet)
             print_proof(&story.plan, &story.proof);
         TRY(fail(err, STATUS_WRONG, "the plan is refuted, and cannot run: %s",
                  finding_text(&story.plan, story.proof.findings, text, sizeof text)));
