@@ -515,10 +515,10 @@ enum status overlap_step(struct settings *s, struct error *err)
         explain(&p);
         goto out;
     }
-    if (s->trace == TRACE_TEXT || (s->trace == TRACE_NONE && s->trace_file) ||
-        (s->trace != TRACE_NONE && s->sweep))
-        TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json and "
-                 "--trace=html are offered, of one run"));
+    if (s->trace == TRACE_TEXT || (s->trace != TRACE_NONE && s->sweep) ||
+        (s->trace == TRACE_NONE && s->trace_file))
+        TRY(fail(err, STATUS_USAGE, "--trace: overlap has a picture of its own; --trace=json, "
+                 "perfetto and html are offered, of one run"));
     TRY(settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));

@@ -136,17 +136,18 @@ SETTER(set_redop)
 SETTER(set_trace)
 {
     SETTINGS;
-    static const char *const names[N_TRACE_KINDS] = {
-        [TRACE_TEXT] = "text", [TRACE_JSON] = "json", [TRACE_HTML] = "html",
+    static const char *const names[N_TRACES] = {
+        [TRACE_TEXT] = "text", [TRACE_JSON] = "json", [TRACE_PERFETTO] = "perfetto",
+        [TRACE_HTML] = "html",
     };
-    int kind = TRACE_TEXT;
-    while (text && kind < N_TRACE_KINDS && strcmp(text, names[kind]) != 0)
-        kind++;
-    if (kind == N_TRACE_KINDS)
-        return fail(err, STATUS_USAGE, "--trace=%s: text, json or html is wanted",
-                    quote_text(text).text);
-    s->trace = (enum trace_kind)kind;
-    return STATUS_OK;
+    s->trace = TRACE_TEXT;
+    for (int kind = TRACE_TEXT; text && kind < N_TRACES; kind++)
+        if (strcmp(text, names[kind]) == 0)
+            s->trace = (enum trace_kind)kind;
+    return !text || strcmp(text, names[s->trace]) == 0
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "--trace=%s: text, json, perfetto or html is wanted",
+                      quote_text(text).text);
 }
 
 SETTER(set_schedule)
@@ -411,8 +412,9 @@ static const struct option_row rows[] = {
     {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
-    {0, "trace", "[=KIND]", RING | OVERLAP, "every step: text (default), json (JSON lines) or html (a page that\n"
-     "replays the run in a browser)",
+    {0, "trace", "[=KIND]", RING | OVERLAP,
+     "every step: text (default), json (JSON lines), perfetto (a file for\n"
+     "ui.perfetto.dev) or html (a page that replays the run in a browser)",
      set_trace},
     {0, "trace-file", "FILE", RING | OVERLAP,
      "write the trace there, and a summary to standard output",

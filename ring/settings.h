@@ -18,7 +18,8 @@ enum command {
     N_COMMANDS
 };
 
-enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON, TRACE_HTML, N_TRACE_KINDS };
+/* Those behind text are for programs. */
+enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON, TRACE_PERFETTO, TRACE_HTML, N_TRACES };
 
 struct settings {
     enum command command;

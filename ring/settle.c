@@ -252,12 +252,13 @@ static enum status check_shown(struct settings *s, struct error *err)
                     "sends it elsewhere; leave one out");
     if (s->trace == TRACE_NONE && (s->trace_file || s->step))
         s->trace = TRACE_TEXT;
-    if (s->step && s->trace != TRACE_TEXT)
-        return fail(err, STATUS_USAGE, "--step pages the text trace, not %s; leave one out",
-                    s->trace == TRACE_JSON ? "json" : "html");
-    if (s->trace == TRACE_HTML && !s->trace_file && isatty(STDOUT_FILENO))
-        return fail(err, STATUS_USAGE, "--trace=html is a page for a browser, not for a terminal; "
-                    "name a file for it, as in --trace-file ring.html");
+    if (s->step && s->trace > TRACE_TEXT)
+        return fail(err, STATUS_USAGE, "--step pages the text trace, no other; leave one out");
+    if (s->trace > TRACE_JSON && !s->trace_file && isatty(STDOUT_FILENO))
+        return fail(err, STATUS_USAGE, "--trace=%s, and no text for a terminal; name the file: "
+                    "--trace-file FILE", s->trace == TRACE_HTML
+                        ? "html is a page for a browser" : "perfetto is a file for "
+                          "ui.perfetto.dev");
     if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
         return fail(err, STATUS_USAGE,
                     "--quiet prints the verdicts only, --trace every step; leave "

@@ -133,13 +133,13 @@ static const char *const path_names[N_PATHS] = {
     [PATH_STAGED] = "staged through the host's memory", [PATH_MODEL] = "modelled link",
 };
 
-/* What programs read. */
-static enum status (*const writers[N_TRACE_KINDS])(const struct scene *, FILE *, struct error *) = {
-    [TRACE_JSON] = trace_json, [TRACE_HTML] = trace_html,
+/* Of traces for programs. */
+static enum status (*const writers[N_TRACES])(const struct scene *, FILE *, struct error *) = {
+    [TRACE_JSON] = trace_json, [TRACE_PERFETTO] = trace_perfetto,
+    [TRACE_HTML] = trace_html,
 };
 
-/* The trace to its file or to standard output; and what is said there where the trace is not, but
- * for overlap, which has a report of its own. */
+/* The trace to its file or to standard output; and what is said there where the trace is not. */
 static enum status write_trace(const struct settings *s, const struct scene *scene,
                                struct error *err)
 {
@@ -167,7 +167,7 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
     }
     if (writers[s->trace] && !s->trace_file)
         TRY(writers[s->trace](scene, stdout, err));
-    else if (s->command == COMMAND_RING)
+    else if (!scene->training)
         TRY(trace_text(scene, &here, err));
 out:
     output_discard(&output);

@@ -31,7 +31,8 @@ void show_notice(const struct settings *settings, const struct device_facts *fac
 void story_free(struct story *story); /* closes the device, too; also of a zeroed one */
 
 /* The trace, where one was asked for, to its file or to standard output; the report where the trace
- * is not. The devices are still open. STATUS_USAGE, STATUS_MACHINE: a file could not be written. */
+ * is not (but for a training's, which its caller reports). The devices are still open.
+ * STATUS_USAGE, STATUS_MACHINE: a file could not be written. */
 enum status show(const struct settings *settings, const struct story *story, struct error *err);
 
 #endif

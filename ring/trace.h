@@ -86,6 +86,8 @@ enum status trace_json(const struct scene *scene, FILE *file, struct error *err)
 
 /* One page that replays the run in a browser, offline: page.html with those JSON lines in it. */
 enum status trace_html(const struct scene *scene, FILE *file, struct error *err);
+/* For ui.perfetto.dev and chrome://tracing. The times of all ops are there. */
+enum status trace_perfetto(const struct scene *scene, FILE *file, struct error *err);
 
 /* ---- figures that every writer gives, so that they are the same ones ---- */
 
