@@ -23,7 +23,7 @@ endif
 .DEFAULT_GOAL := all
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all help demo compile test sanitize fuzz samples measure install uninstall clean
+.PHONY: all help demo compile test test-page sanitize fuzz samples measure install uninstall clean
 MAKEFLAGS += --no-builtin-rules
 ifneq ($(V),1)
 .SILENT:
@@ -164,6 +164,7 @@ help:
 	echo 'make            ./ring_demo, for the GPUs of this machine where nvcc is found'
 	echo 'make demo       one all-reduce on four ranks, explained'
 	echo 'make test       every test; installs the library Check where it is missing'
+	echo 'make test-page  the page of --trace=html in a browser; installs Chromium where it is missing'
 	echo 'make sanitize   the tests under the address and undefined-behaviour sanitizers and valgrind'
 	echo 'make compile    the test programs too, but run nothing'
 	echo 'make fuzz       any bytes taken for a plan, for FUZZ_SECONDS (600); needs clang and libFuzzer'
@@ -200,6 +201,9 @@ clean:
 # Check gives a test 4 seconds, too few for a slow machine. test_all never touches CUDA, because
 # its tests run in forked children; test_cuda is the one that does. The scripts find the binary as
 # RING_DEMO.
+
+test-page: $(PROGRAM)
+	RING_DEMO=$(PROGRAM) sh tests/page/run.sh
 
 ifeq ($(CHECK_VERSION),)
 
