@@ -23,7 +23,7 @@ endif
 .DEFAULT_GOAL := all
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all help demo compile test sanitize fuzz samples measure install uninstall clean
+.PHONY: all help demo compile test test-page sanitize fuzz samples measure install uninstall clean
 MAKEFLAGS += --no-builtin-rules
 ifneq ($(V),1)
 .SILENT:
@@ -68,7 +68,7 @@ modules := $(filter-out $(cuda_c) ring/ring_demo.c,$(wildcard common/*.c ring/*.
 ifneq ($(CUDA_VERSION),)
   modules += $(cuda_c) $(wildcard common/kernels.cu)
 endif
-modules := $(call objects,$(modules))
+modules := $(call objects,$(modules)) $(BUILD)/ring/page.o
 main    := $(call objects,ring/ring_demo.c)
 
 cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/*_contract.c))
@@ -124,11 +124,26 @@ $(BUILD)/test_cuda: $(cuda_tests) $(modules)
 	@echo "  link  $@"
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CHECK_LIBS) $(CUDA_LIBS) -lm
 
-# config.mk is new when a setting or a compiler is: then everything is.
-$(BUILD)/%.o: %.c Makefile $(BUILD)/config.mk
+define compile_c
 	@echo "  cc    $<"
 	mkdir -p $(@D)
 	$(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) -c $< -o $@
+endef
+
+# config.mk is new when a setting or a compiler is: then everything is.
+$(BUILD)/%.o: %.c Makefile $(BUILD)/config.mk
+	$(compile_c)
+
+# The page of --trace=html goes into the program as an array of its bytes: a compiler need not
+# accept so long a string.
+$(BUILD)/ring/page.o: $(BUILD)/ring/page.c Makefile $(BUILD)/config.mk
+	$(compile_c)
+
+$(BUILD)/ring/page.c: ring/page.html Makefile
+	mkdir -p $(@D)
+	{ echo '#include "ring/page.h"'; echo 'const unsigned char page_html[] = {'; \
+	  od -An -v -tu1 ring/page.html | sed 's/[0-9][0-9]*/&,/g'; \
+	  echo '};'; echo 'const size_t page_html_size = sizeof page_html;'; } >$@
 
 $(BUILD)/%.o: %.cu Makefile $(BUILD)/config.mk
 	@echo "  nvcc  $<"
@@ -149,6 +164,7 @@ help:
 	echo 'make            ./ring_demo, for the GPUs of this machine where nvcc is found'
 	echo 'make demo       one all-reduce on four ranks, explained'
 	echo 'make test       every test; installs the library Check where it is missing'
+	echo 'make test-page  the page of --trace=html in a browser; installs Chromium where it is missing'
 	echo 'make sanitize   the tests under the address and undefined-behaviour sanitizers and valgrind'
 	echo 'make compile    the test programs too, but run nothing'
 	echo 'make fuzz       any bytes taken for a plan, for FUZZ_SECONDS (600); needs clang and libFuzzer'
@@ -185,6 +201,9 @@ clean:
 # Check gives a test 4 seconds, too few for a slow machine. test_all never touches CUDA, because
 # its tests run in forked children; test_cuda is the one that does. The scripts find the binary as
 # RING_DEMO.
+
+test-page: $(PROGRAM)
+	RING_DEMO=$(PROGRAM) sh tests/page/run.sh
 
 ifeq ($(CHECK_VERSION),)
 

@@ -138,6 +138,7 @@ SETTER(set_trace)
     SETTINGS;
     static const char *const names[N_TRACES] = {
         [TRACE_TEXT] = "text", [TRACE_JSON] = "json", [TRACE_PERFETTO] = "perfetto",
+        [TRACE_HTML] = "html",
     };
     s->trace = TRACE_TEXT;
     for (int kind = TRACE_TEXT; text && kind < N_TRACES; kind++)
@@ -145,7 +146,7 @@ SETTER(set_trace)
             s->trace = (enum trace_kind)kind;
     return !text || strcmp(text, names[s->trace]) == 0
                ? STATUS_OK
-               : fail(err, STATUS_USAGE, "--trace=%s: text, json or perfetto is wanted",
+               : fail(err, STATUS_USAGE, "--trace=%s: text, json, perfetto or html is wanted",
                       quote_text(text).text);
 }
 
@@ -415,8 +416,8 @@ static const struct option_row rows[] = {
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
     {0, "trace", "[=KIND]", RING | OVERLAP,
-     "every step: text (default), json (JSON lines) or perfetto (a file\n"
-     "for ui.perfetto.dev)",
+     "every step: text (default), json (JSON lines), perfetto (a file for\n"
+     "ui.perfetto.dev) or html (a page that replays the run in a browser)",
      set_trace},
     {0, "trace-file", "FILE", RING | OVERLAP,
      "write the trace there, and a summary to standard output",

@@ -19,7 +19,7 @@ enum command {
 };
 
 /* Those behind text are for programs. */
-enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON, TRACE_PERFETTO, N_TRACES };
+enum trace_kind { TRACE_NONE, TRACE_TEXT, TRACE_JSON, TRACE_PERFETTO, TRACE_HTML, N_TRACES };
 
 struct settings {
     enum command command;

@@ -254,9 +254,11 @@ static enum status check_shown(struct settings *s, struct error *err)
         s->trace = TRACE_TEXT;
     if (s->step && s->trace > TRACE_TEXT)
         return fail(err, STATUS_USAGE, "--step pages the text trace, no other; leave one out");
-    if (s->trace == TRACE_PERFETTO && !s->trace_file && isatty(STDOUT_FILENO))
-        return fail(err, STATUS_USAGE, "--trace=perfetto is a file for ui.perfetto.dev, and no "
-                    "text for a terminal; name the file: --trace-file FILE");
+    if (s->trace > TRACE_JSON && !s->trace_file && isatty(STDOUT_FILENO))
+        return fail(err, STATUS_USAGE, "--trace=%s, and no text for a terminal; name the file: "
+                    "--trace-file FILE", s->trace == TRACE_HTML
+                        ? "html is a page for a browser" : "perfetto is a file for "
+                          "ui.perfetto.dev");
     if (s->quiet && s->trace == TRACE_TEXT && !s->trace_file)
         return fail(err, STATUS_USAGE,
                     "--quiet prints the verdicts only, --trace every step; leave "

@@ -136,6 +136,7 @@ static const char *const path_names[N_PATHS] = {
 /* Of traces for programs. */
 static enum status (*const writers[N_TRACES])(const struct scene *, FILE *, struct error *) = {
     [TRACE_JSON] = trace_json, [TRACE_PERFETTO] = trace_perfetto,
+    [TRACE_HTML] = trace_html,
 };
 
 /* The trace to its file or to standard output; and what is said there where the trace is not. */

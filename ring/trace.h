@@ -88,6 +88,8 @@ void trace_waits(FILE *file, const struct plan *plan, const struct op *op, int c
 #define TRACE_MAX_HOLDS 1000000
 enum status trace_json(const struct scene *scene, FILE *file, struct error *err);
 
+/* One page that replays the run in a browser, offline: page.html with those JSON lines in it. */
+enum status trace_html(const struct scene *scene, FILE *file, struct error *err);
 /* For ui.perfetto.dev and chrome://tracing. The times of all ops are there. */
 enum status trace_perfetto(const struct scene *scene, FILE *file, struct error *err);
 

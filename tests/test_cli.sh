@@ -197,7 +197,7 @@ host_refused 2 "--devices 0,1,2 names 3 devices for 2 ranks" -g 2 --devices 0,1,
 for word in tpu '' HOST hosts; do refused 2 "--backend $word" --backend "$word"; done
 for word in float uint8 '' float3 float322; do host_refused 2 "--dtype $word" -d "$word"; done
 for word in xor '' mean summ; do host_refused 2 "--op $word" -o "$word"; done
-for word in html '' JSON jsonl; do host_refused 2 "--trace=$word" --trace="$word"; done
+for word in HTML '' JSON jsonl; do host_refused 2 "--trace=$word" --trace="$word"; done
 for word in green '' yes; do host_refused 2 "--color $word" --color "$word"; done
 for word in fifo random random: random:x random:-1 random:1.5 '' random:99999999999999999999; do
     host_refused 2 "--schedule $word" --schedule "$word"
@@ -1403,6 +1403,9 @@ limited -g 2 -c 100000 --output 'out-%r.npy'
 clear_folder
 echo precious >out-0.npy
 limited -g 8 --trace=json --trace-file t
+clear_folder
+echo precious >out-0.npy
+limited -g 2 --trace=html --trace-file t
 
 # Ended from outside in the middle of the work: no temporary stays. (Passed over if it was quicker.)
 clear_folder

@@ -49,6 +49,23 @@ perfetto() { # STATUS ARGS..
     verdict "perfetto: $*"
 }
 
+# The page holds the JSON lines as they are, and nothing in them can end their place in it.
+page() { # STATUS ARGS..
+    want=$1
+    shift
+    : >"$work/why"
+    "$demo" "$@" --backend host --trace=json >"$work/lines" 2>/dev/null
+    rm -f "$work/out"
+    "$demo" "$@" --backend host --trace=html --trace-file "$work/out" >"$work/report" 2>"$work/err"
+    status=$?
+    sed -n '/ id="run">$/,/^<\/script>$/p' "$work/out" | sed '1d;$d' | cmp - "$work/lines" >"$work/why" 2>&1
+    ! grep -q '<' "$work/lines" || echo "a line holds <" >"$work/why"
+    [ "$status" = "$want" ] || echo "exit status $status: $(cat "$work/err")" >"$work/why"
+    grep -q '^ring_demo: note: .*simulated' "$work/err" || echo "no notice on stderr" >"$work/why"
+    grep -q 'hash of the result\|moves no data' "$work/report" || echo "no report beside it" >"$work/why"
+    verdict "html: $*"
+}
+
 # The kinds of runs.
 each_kind() { # COMMAND: is given the exit status and the arguments
     "$1" 0 -g 4
@@ -86,24 +103,28 @@ each_kind() { # COMMAND: is given the exit status and the arguments
 }
 each_kind trace
 each_kind perfetto
+each_kind page
 
-"$demo" -g 2 --backend host --trace=perfetto >"$work/piped" 2>/dev/null
-"$demo" -g 2 --backend host --trace=perfetto --trace-file "$work/out" >/dev/null 2>&1
+for kind in perfetto html; do
+"$demo" -g 2 --backend host --trace=$kind >"$work/piped" 2>/dev/null
+"$demo" -g 2 --backend host --trace=$kind --trace-file "$work/out" >/dev/null 2>&1
 cmp "$work/piped" "$work/out" >"$work/why" 2>&1
-verdict "perfetto: the same through a pipe"
-"$python" - "$demo" >"$work/why" 2>&1 <<'END'
+verdict "$kind: the same through a pipe"
+"$python" - "$demo" $kind >"$work/why" 2>&1 <<'END'
 import os, pty, subprocess, sys
 own, terminal = pty.openpty()
-done = subprocess.run([sys.argv[1], "-g", "2", "--backend", "host", "--trace=perfetto"],
+done = subprocess.run([sys.argv[1], "-g", "2", "--backend", "host",
+                       "--trace=" + sys.argv[2]],
                       stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE, text=True)
 if done.returncode != 2 or "--trace-file FILE" not in done.stderr or done.stderr.count("\n") != 1:
     print(done.returncode, done.stderr)
 END
-verdict "perfetto: refused on a terminal"
-"$demo" -g 2 --backend host --trace=perfetto --trace-file "$work/nowhere/t" >/dev/null 2>"$work/err"
+verdict "$kind: refused on a terminal"
+"$demo" -g 2 --backend host --trace=$kind --trace-file "$work/nowhere/t" >/dev/null 2>"$work/err"
 [ $? = 2 ] && grep -q nowhere/t "$work/err" && [ ! -e "$work/nowhere" ]
 [ $? = 0 ] && : >"$work/why" || cp "$work/err" "$work/why"
-verdict "perfetto: a folder that is not there"
+verdict "$kind: a folder that is not there"
+done
 
 # With a slow link ranks are in different steps at the same time; and still a link carries one copy
 # at a time, since a rank's copies share one lane.

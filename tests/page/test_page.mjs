@@ -1,0 +1,585 @@
+/* test_page.mjs - the page of --trace=html in a real browser, Chromium without a window.
+ *
+ * Every page is written by the program under test ($RING_DEMO) on simulated GPUs, whose runs are
+ * the same each time, so what the page shows is compared with the JSON lines and the text trace of
+ * a run of its own. tests/page/run.sh installs what this needs. Each test prints `ok NAME` or
+ * `FAIL NAME: why`; the last line counts them. */
+import assert from "node:assert/strict";
+import {spawnSync} from "node:child_process";
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {createRequire} from "node:module";
+import {tmpdir} from "node:os";
+import {join, resolve} from "node:path";
+import {pathToFileURL} from "node:url";
+import {chromium} from "playwright-core";
+
+const demo = resolve(process.env.RING_DEMO || "./ring_demo");
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const work = mkdtempSync(join(tmpdir(), "ring_demo_page."));
+const only = process.argv[2]; /* part of a name: those tests alone */
+
+/* ---- what tests are written with ------------------------------------------------------------ */
+
+/* The program's output; `status` is what its exit must be. */
+function run(args, status = 0) {
+  const words = args.split(" "), overlap = words[0] === "overlap";
+  const all = [...(overlap ? [words.shift()] : []), "--backend", "host", ...words];
+  const result = spawnSync(demo, all, {encoding: "utf8", cwd: work, maxBuffer: 1 << 28});
+  assert.equal(result.status, status, `${args}: ${result.stderr}`);
+  return result;
+}
+
+/* Each page is written once. */
+const pages = new Map();
+function writePage(args, status = 0) {
+  if (!pages.has(args)) {
+    pages.set(args, join(work, `${pages.size}.html`));
+    run(`${args} --trace=html --trace-file ${pages.get(args)}`, status);
+  }
+  return pages.get(args);
+}
+
+/* A backward pass small enough to be run often. */
+const SMALL = "overlap --layers 8x1MiB --bucket-cap-mb 2";
+
+function jsonOf(args, status = 0) {
+  const lines = run(`${args} --trace=json`, status).stdout.trim().split("\n").map(JSON.parse);
+  const of = type => lines.filter(line => line.type === type);
+  return {header: of("header")[0], summary: of("summary")[0], ops: of("op"), states: of("state")};
+}
+
+/* Opens a page that must neither complain nor ask any host for anything. */
+async function open(args, {status = 0, file, ...options} = {}) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
+  const page = await context.newPage();
+  const complaints = [], url = pathToFileURL(file ?? writePage(args, status)).href;
+  page.on("pageerror", error => complaints.push(error.message));
+  page.on("console", message => complaints.push(message.text()));
+  page.on("request", request => request.url() === url || complaints.push(request.url()));
+  await page.goto(url);
+  page.finish = async () => {
+    assert.deepEqual(complaints, []);
+    await context.close();
+  };
+  return page;
+}
+
+const text = (page, selector) => page.locator(selector).innerText();
+const sentence = page => text(page, "#sentence");
+const press = async (page, key, times = 1) => {
+  for (let i = 0; i < times; i++) await page.keyboard.press(key);
+};
+
+/* The state table as the text trace writes it: "0+1 = 31". */
+const stateTable = page => page.$$eval("#state tr", rows => rows.slice(1).map(row =>
+  [...row.querySelectorAll("td")].map(td => [td.querySelector("b"), td.querySelector("i")]
+    .map(part => part.textContent).filter(part => part).join(" "))));
+
+const us = async page => parseFloat(await text(page, "#clock"));
+
+const tests = [];
+const test = (name, body) => tests.push({name, body});
+
+/* ---- the same numbers everywhere --------------------------------------------------------------- */
+
+for (const [args, status] of [["-g 2"], ["-g 5 -c 1003 --pieces 3 --repeat 2"], [SMALL],
+                              ["-g 4 --bug gather-index", 1]])
+  test(`the page holds the JSON lines of ${args}`, async () => {
+    const page = readFileSync(writePage(args, status), "utf8");
+    assert.ok(page.includes(`id="run">\n${run(`${args} --trace=json`, status).stdout}</script>`));
+    assert.ok(!/https?:\/\/(?!www\.w3\.org)|src=|url\((?!#)|@import/.test(page));
+  });
+
+for (const args of ["-g 4", "-g 3 -c 10 --pieces 2", "-g 2 -o avg -d int32",
+                    "-g 3 --init values:nan,inf,1"])
+  test(`every op of ${args} shows its times, bytes and what it holds`, async () => {
+    const page = await open(args), {ops} = jsonOf(args);
+    const trace = run(`${args} --trace`).stdout;
+    for (let i = 0; i < ops.length; i++) {
+      await press(page, "Shift+ArrowRight");
+      const name = await text(page, "#chosen h3"), op = ops.find(o => o.name === name);
+      const facts = await page.$$eval("#chosen dl > *", parts => parts.map(p => p.textContent));
+      const fact = key => facts[facts.indexOf(key) + 1];
+      assert.equal(fact("began .. ended"),
+                   `${op.begin_us.toFixed(3)} .. ${op.end_us.toFixed(3)} us`);
+      assert.equal(fact("bytes"), String(op.bytes));
+      assert.equal(fact("then holds"), op.holds);
+      const times = new RegExp(`${op.begin_us.toFixed(1)} \\.\\. +${op.end_us.toFixed(1)}`);
+      assert.match(trace, times);
+      for (const wait of op.waits) assert.ok((await sentence(page)).includes(ops[wait.op].name));
+    }
+    assert.equal(await page.locator("#timeline .op").count(), ops.length);
+    await page.finish();
+  });
+
+for (const args of ["-g 2", "-g 3", "-g 4", "-g 5 -c 23", "-g 4 --init random:3"])
+  test(`the state table of ${args} is that of the text trace, step for step`, async () => {
+    const page = await open(args), {header} = jsonOf(args);
+    const lines = run(`${args} --trace`).stdout.split("\n");
+    const rows = lines.filter(line => /^  rank \d+ +[\d.+al]+ = /.test(line))
+      .map(line => line.trim().split(/ {2,}/).slice(1));
+    assert.equal(rows.length, header.ranks * (header.steps + 1));
+    for (let stop = 0; stop <= header.steps; stop++) {
+      await press(page, "ArrowRight"); /* to the begin of a step: all before it has ended */
+      assert.deepEqual(await stateTable(page),
+                       rows.slice(stop * header.ranks, (stop + 1) * header.ranks));
+    }
+    await page.finish();
+  });
+
+for (const [args, status] of [["-g 4"], ["-g 4 --bug remainder -c 10", 1], [SMALL]])
+  test(`verdicts, hash and notice of ${args}`, async () => {
+    const page = await open(args, {status}), {header, summary} = jsonOf(args, status);
+    const chips = (await page.locator("#verdicts li").allInnerTexts()).join(" | ");
+    assert.ok(chips.includes(summary.proven ? "✓ proven" : `✗ refuted: ${summary.n_findings}`));
+    assert.ok(chips.includes(summary.ranks_identical ? "✓ all ranks identical" : "✗ ranks differ"));
+    assert.ok(chips.includes(summary.value_right ? "✓ value right" : "✗ value wrong"));
+    assert.ok(chips.includes(summary.hash));
+    assert.match(await text(page, "#notes"), /simulated GPUs: real data moves, times are modelled/);
+    assert.match(await text(page, "h1"), new RegExp(`on ${header.ranks} ranks, simulated GPUs`));
+    await page.finish();
+  });
+
+/* ---- controls and keys ---------------------------------------------------------------------------- */
+
+test("every button", async () => {
+  const page = await open("-g 4"), {ops, summary} = jsonOf("-g 4");
+  const begins = [...new Set(ops.filter(op => op.kind === "copy").map(op => op.begin_us))];
+  const click = name => page.getByRole("button", {name, exact: true}).click();
+  assert.match(await sentence(page), /Before the first step/);
+  await click("step ›");
+  assert.equal(await us(page), 0);
+  assert.match(await sentence(page), /^Step s=0 \(1 of 6\), scatter-reduce: every rank sends/);
+  await click("step ›");
+  assert.equal(await us(page), begins[1]);
+  await click("‹ step");
+  assert.equal(await us(page), 0);
+  await click("all-gather");
+  assert.equal(await us(page), begins[3]);
+  assert.match(await sentence(page), /^Step s=3 \(4 of 6\), all-gather: .* complete segment/);
+  await click("scatter-reduce");
+  assert.equal(await us(page), 0);
+  await click("op ›");
+  assert.equal(await text(page, "#chosen h3"), "s0.copy.r0");
+  await click("op ›");
+  assert.equal(await text(page, "#chosen h3"), "s0.copy.r1");
+  await click("‹ op");
+  assert.equal(await text(page, "#chosen h3"), "s0.copy.r0");
+  await click("let the op go");
+  assert.ok(await page.locator("#chosen").isHidden());
+  await click("to the end");
+  assert.equal(await us(page), summary.total_us);
+  assert.match(await sentence(page), /^Done after 20.469 us: every rank holds the complete sum/);
+  await click("to the begin");
+  assert.equal(await us(page), 0);
+  await page.locator("#scrub").fill("10");
+  assert.equal(await us(page), 10);
+  const width = () => page.locator("#timeline").evaluate(e => e.clientWidth);
+  const before = await width();
+  await click("timeline wider");
+  assert.ok(await width() > 1.9 * before);
+  await click("timeline narrower");
+  assert.equal(await width(), before);
+  await page.finish();
+});
+
+test("play, pause, speed, and the end", async () => {
+  const page = await open("-g 4"), play = page.locator("#play");
+  await page.selectOption("#speed", "0.5");
+  await play.click();
+  assert.match(await play.innerText(), /pause/);
+  await page.waitForTimeout(600);
+  await play.click();
+  const slow = await us(page);
+  await page.waitForTimeout(100);
+  assert.equal(await us(page), slow, "it pauses");
+  assert.ok(slow > 0 && slow < 20.469 * 1.5 * 0.5 / 20, `${slow} us in about 0.6 s at half speed`);
+  await press(page, "+", 9);
+  assert.equal(await page.inputValue("#speed"), "8");
+  await press(page, "End");
+  await press(page, "Space"); /* from the begin again */
+  await page.waitForFunction(() => document.getElementById("clock").textContent.startsWith("20.469"));
+  assert.match(await play.innerText(), /play/);
+  assert.match(await sentence(page), /^Done/);
+  await page.finish();
+});
+
+test("every key", async () => {
+  const page = await open("-g 4");
+  await press(page, "ArrowRight", 3);
+  assert.match(await sentence(page), /^Step s=2/);
+  await press(page, "ArrowLeft");
+  assert.match(await sentence(page), /^Step s=1/);
+  await press(page, "Shift+ArrowRight");
+  assert.equal(await text(page, "#chosen h3"), "s1.copy.r0");
+  await press(page, "ArrowUp");
+  assert.equal(await text(page, "#chosen h3"), "s0.reduce.r0");
+  await press(page, "ArrowDown");
+  assert.equal(await text(page, "#chosen h3"), "s1.copy.r0");
+  await press(page, "Shift+ArrowLeft");
+  assert.match(await text(page, "#chosen h3"), /^s0.reduce/);
+  await press(page, "Escape");
+  assert.ok(await page.locator("#chosen").isHidden());
+  await press(page, "2");
+  assert.match(await sentence(page), /^Step s=3/);
+  await press(page, "1");
+  assert.match(await sentence(page), /^Step s=0/);
+  await press(page, "End");
+  assert.match(await sentence(page), /^Done/);
+  await press(page, "Home");
+  assert.equal(await us(page), 0);
+  await press(page, "m");
+  assert.match(await text(page, "#clock"), /^beat 1 of/);
+  await press(page, "m");
+  await press(page, "-");
+  assert.equal(await page.inputValue("#speed"), "0.5");
+  await press(page, "]");
+  await press(page, "[");
+  await press(page, "t");
+  assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), "dark");
+  await press(page, "?");
+  assert.match(await text(page, "#help"), /one ring step on/);
+  await press(page, "Escape");
+  assert.ok(await page.locator("#help").isHidden());
+  await page.getByRole("button", {name: "keys ?"}).click();
+  await page.getByRole("button", {name: "close"}).click();
+  assert.ok(await page.locator("#help").isHidden());
+  await page.finish();
+});
+
+test("keys leave a slider and a list alone, and work from everywhere else", async () => {
+  const page = await open("-g 4");
+  await page.focus("#speed");
+  await press(page, "ArrowDown");
+  assert.equal(await page.inputValue("#speed"), "2");
+  await page.focus("#step-on");
+  await press(page, "Enter");
+  assert.match(await sentence(page), /^Step s=0/);
+  await press(page, "ArrowRight");
+  assert.match(await sentence(page), /^Step s=1/);
+  await page.finish();
+});
+
+test("everything can be reached with the keyboard", async () => {
+  const page = await open("-g 4"), reached = new Set();
+  for (let i = 0; i < 40; i++) {
+    await press(page, "Tab");
+    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.textContent));
+  }
+  for (const id of ["play", "step-on", "op-back", "all-gather", "real", "lock", "speed", "theme",
+                    "help-on", "scrub", "zoom-in", "timeline-scroll"])
+    assert.ok(reached.has(id), `${id} cannot be reached`);
+  await page.finish();
+});
+
+/* ---- two clocks ------------------------------------------------------------------------------------- */
+
+test("lock step: an op a beat, and the same place in the run", async () => {
+  const page = await open("-g 4");
+  await press(page, "ArrowRight", 4);
+  const before = await stateTable(page);
+  await page.click("#lock");
+  assert.equal(await text(page, "#clock"), "beat 7 of 9");
+  assert.deepEqual(await stateTable(page), before);
+  assert.equal(await page.getAttribute("#lock", "aria-pressed"), "true");
+  const widths = new Set(await page.$$eval("#timeline .op", bars => bars.map(b => b.getAttribute("width"))));
+  assert.equal(widths.size, 1);
+  await page.click("#real");
+  assert.match(await sentence(page), /^Step s=3/);
+  await page.finish();
+});
+
+test("skew shows in real time, not in lock step", async () => {
+  const page = await open("-g 4 --slow link=0-1:3x"), seen = [];
+  for (const at of [5, 9, 15, 25, 35]) {
+    await page.locator("#scrub").fill(String(at));
+    seen.push(await sentence(page));
+  }
+  assert.ok(seen.some(s => /^Rank \d is at s=\d while rank \d is at s=\d: /.test(s)), seen.join("\n"));
+  await page.click("#lock");
+  await page.locator("#scrub").fill("4.5");
+  assert.doesNotMatch(await sentence(page), / while rank /);
+  await page.finish();
+});
+
+test("without motion it jumps from step to step", async () => {
+  const page = await open("-g 4", {reducedMotion: "reduce"});
+  await page.selectOption("#speed", "8");
+  await page.click("#play");
+  const seen = new Set();
+  while (!(await sentence(page)).startsWith("Done")) {
+    seen.add(await us(page));
+    await page.waitForTimeout(40);
+  }
+  assert.ok(seen.size <= 7, `${seen.size} places on the way`);
+  await page.finish();
+});
+
+/* ---- one choice, all views ------------------------------------------------------------------------------ */
+
+async function lit(page) {
+  return page.evaluate(() => ({
+    link: document.querySelector("#ring .track.chosen")?.dataset.link,
+    card: document.querySelector("#ring .card.chosen")?.dataset.rank,
+    cell: [...document.querySelectorAll("#state td.chosen")].map(td => `${td.dataset.rank} ${td.dataset.column}`).join(),
+    source: [...document.querySelectorAll("#state td.source")].map(td => `${td.dataset.rank} ${td.dataset.column}`).join(),
+    causes: [...document.querySelectorAll("#marks .wait.chosen")].map(a => `${a.dataset.from} ${a.dataset.to}`).join(),
+    tags: [...document.querySelectorAll("#marks .tag")].map(t => t.textContent).join(),
+    op: document.querySelector("#chosen h3")?.textContent,
+  }));
+}
+
+test("a copy: link, segments, cause and words", async () => {
+  const page = await open("-g 4"), {ops} = jsonOf("-g 4");
+  const op = ops.find(o => o.name === "s3.copy.r0"), bar = page.locator(`#timeline [data-op="${op.id}"]`);
+  await bar.click();
+  assert.deepEqual(await lit(page), {link: "0 1", card: undefined, cell: "1 1", source: "0 1",
+    causes: op.waits.map(w => `${w.op} ${op.id}`).join(), tags: op.waits.map(w => w.reason).join(),
+    op: op.name});
+  assert.equal(await sentence(page), "Rank 0 sends segment 1 (all) to rank 1; it waited for " +
+               "s2.reduce.r0: what it reads has been produced.");
+  const pill = await page.locator(`.pill[data-op="${op.id}"]`).innerText();
+  assert.match(pill.replace(/\s+/g, " "), /segment 1 all · 4 KiB/);
+  await page.finish();
+});
+
+test("an add, and why it waits", async () => {
+  const page = await open("-g 4"), {ops} = jsonOf("-g 4");
+  const op = ops.find(o => o.name === "s0.reduce.r1");
+  await page.locator(`#timeline [data-op="${op.id}"]`).click();
+  const {link, card, cell} = await lit(page);
+  assert.deepEqual({link, card, cell}, {link: undefined, card: "1", cell: "1 0"});
+  assert.equal(await sentence(page), "Rank 1 adds segment 0 from its inbox; it waited for " +
+               "s0.copy.r0: what it reads has arrived.");
+  await page.getByRole("button", {name: "s0.copy.r0"}).click();
+  assert.equal(await text(page, "#chosen h3"), "s0.copy.r0");
+  await page.finish();
+});
+
+test("a choice from each view", async () => {
+  const page = await open("-g 4");
+  await press(page, "ArrowRight", 2);
+  await page.locator("#ring .grip").first().dispatchEvent("click");
+  assert.equal((await lit(page)).op, "s1.copy.r0");
+  await page.locator('.card[data-rank="2"]').click({position: {x: 5, y: 60}});
+  assert.match((await lit(page)).op, /^s1\..*r2$/);
+  await page.locator('#state td[data-rank="1"][data-column="0"]').click();
+  assert.equal((await lit(page)).op, "s0.reduce.r1");
+  await press(page, "Escape");
+  await press(page, "ArrowRight");
+  await page.locator("#now td.does").first().click();
+  assert.match((await lit(page)).op, /^s\d\./);
+  await press(page, "Escape");
+  await page.locator(".pill").first().click();
+  assert.match((await lit(page)).op, /copy/);
+  await page.finish();
+});
+
+test("a drained wait: what is overwritten has been read", async () => {
+  const page = await open("-g 4"), {ops} = jsonOf("-g 4");
+  const op = ops.find(o => o.waits.some(w => w.reason === "drained"));
+  await page.locator(`#timeline [data-op="${op.id}"]`).click();
+  assert.match(await sentence(page), /: what it overwrites has been read\.$/);
+  await page.finish();
+});
+
+test("now: what each lane does, or waits for", async () => {
+  const page = await open("-g 4");
+  await press(page, "ArrowRight", 2);
+  const rows = await page.$$eval("#now tr", trs => trs.slice(1).map(tr =>
+    [...tr.querySelectorAll("td")].map(td => (td.classList.contains("waits") ? "waits " : "") + td.textContent)));
+  assert.deepEqual(rows[0], ["segment 3 (0+3) → rank 1", "waits s1.copy.r3 (arrived)"]);
+  await press(page, "End");
+  assert.equal(await text(page, "#now tr:nth-child(2) td:last-child"), "done");
+  await page.finish();
+});
+
+/* ---- overlap ---------------------------------------------------------------------------------------------- */
+
+for (const args of [SMALL, `${SMALL} --slow rank=1:3x -g 3`, `${SMALL} --no-overlap`])
+  test(`${args}: the report's numbers, and as much shaded`, async () => {
+    const page = await open(args), {summary} = jsonOf(args);
+    const rows = await page.$$eval("#figures tr", trs => trs.slice(1).map(tr =>
+      [...tr.querySelectorAll("td")].map(td => td.textContent)));
+    assert.deepEqual(rows, summary.figures.map(f => [f.compute_us, f.communication_us, f.hidden_us,
+      f.exposed_us].map(x => x.toFixed(1))));
+    const report = run(args).stdout;
+    if (!args.includes("no-overlap"))
+      for (const row of rows) assert.match(report, new RegExp(row.join(" +").replaceAll(".", "\\.")));
+    const shaded = await page.evaluate(() => {
+      const sum = part => [...document.querySelectorAll(`#timeline [data-part=${part}]`)]
+        .reduce((w, r) => w + +r.getAttribute("width"), 0);
+      return {hidden: sum("hidden"), exposed: sum("exposed")};
+    });
+    const total = key => summary.figures.reduce((sum, f) => sum + f[key], 0);
+    const share = total("hidden_us") / (total("hidden_us") + total("exposed_us"));
+    assert.ok(Math.abs(shaded.hidden / (shaded.hidden + shaded.exposed) - share) < 1e-3);
+    await page.finish();
+  });
+
+test("overlap: buckets, and what is hidden, in words", async () => {
+  const page = await open(SMALL);
+  await page.getByRole("button", {name: "bucket 1"}).click();
+  assert.match(await sentence(page), /bucket 1 goes around the ring, hidden behind the computing/);
+  await page.getByRole("button", {name: "bucket 3"}).click();
+  assert.match(await sentence(page), /[Bb]ucket 3 goes around the ring, exposed/);
+  const words = await page.$$eval("#state tr:nth-child(2) td b", cells => cells.map(b => b.textContent));
+  assert.deepEqual(words, ["summed", "summed", "summed", "s=0"]);
+  await press(page, "End");
+  assert.match(await sentence(page), /same averaged gradients/);
+  await page.finish();
+});
+
+/* ---- broken plans --------------------------------------------------------------------------------------------- */
+
+test("a hazard: its sentence, both ops, the missing wait", async () => {
+  const args = "-g 4 --bug add-early", page = await open(args, {status: 1});
+  const {summary, ops} = jsonOf(args, 1), finding = summary.findings.find(f => f.missing);
+  assert.equal(await page.locator("#findings button").count(), summary.findings.length);
+  await press(page, "f");
+  assert.equal((await sentence(page)).toLowerCase(), finding.text.toLowerCase());
+  const arrow = page.locator("#marks .wait.lacking");
+  assert.equal(await arrow.getAttribute("data-from"), String(finding.missing.waits_for));
+  assert.equal(await arrow.getAttribute("data-to"), String(finding.missing.op));
+  assert.notEqual(await arrow.evaluate(a => getComputedStyle(a).strokeDasharray), "none");
+  assert.equal(await page.locator("#marks .mark.lacking").count(), 2);
+  assert.ok((await page.locator("#marks .tag").allTextContents()).includes(`missing: ${finding.missing.reason}`));
+  assert.ok(ops[finding.missing.op]);
+  await page.finish();
+});
+
+test("wrong cells are marked, and by more than a colour", async () => {
+  const page = await open("-g 4 --bug gather-index", {status: 1});
+  await press(page, "End");
+  assert.equal(await page.locator("#state td.wrong").count(), 16);
+  assert.match(await page.locator("#state td.wrong b").first()
+    .evaluate(b => getComputedStyle(b, "::before").content), /✗/);
+  assert.match(await sentence(page), /^Done after .*, and wrong: 16384 of 16384 elements/);
+  assert.match(await text(page, "#notes"), /A fault was put in: gather-index: /);
+  assert.match(await text(page, "#facts"), /rank 0, segment 0, element 0: 31, and should be 186/);
+  await page.finish();
+});
+
+test("a plan by hand, without steps, from a file whose name is markup", async () => {
+  writeFileSync(join(work, "a<script>b.plan"), "plan 1\nranks 3\ncount 4\ngoal broadcast 1\n" +
+    "a: copy 1.data -> 2.data\nb: copy 2.data -> 0.data after a arrived\n");
+  const page = await open("--plan a<script>b.plan");
+  assert.match(await text(page, "#facts"), /from a<script>b\.plan/);
+  await press(page, "Shift+ArrowRight", 2);
+  assert.match(await sentence(page), /^Rank 2 sends .* to rank 0; it waited for a: /);
+  await press(page, "End");
+  assert.match(await sentence(page), /everything is where it should be/);
+  await page.finish();
+});
+
+/* ---- for every eye and every screen ---------------------------------------------------------------------------- */
+
+for (const [args, keys, status] of [["-g 4", ["ArrowRight", "Shift+ArrowRight"]], [SMALL, ["2"]],
+                                    ["-g 4 --bug gather-index", ["f"], 1], ["-g 8", ["ArrowRight"]]])
+  for (const colorScheme of ["light", "dark"])
+    test(`contrast and names (axe): ${args}, ${colorScheme}`, async () => {
+      const page = await open(args, {status, colorScheme});
+      for (const key of keys) await press(page, key);
+      await page.waitForTimeout(200); /* colours fade in */
+      await page.evaluate(readFileSync(axe, "utf8"));
+      const {violations} = await page.evaluate(() => axe.run(document, {resultTypes: ["violations"]}));
+      assert.deepEqual(violations.map(v => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`), []);
+      await page.finish();
+    });
+
+test("the switch of themes", async () => {
+  const page = await open("-g 2", {colorScheme: "light"});
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.click("#theme");
+  assert.notEqual(await paper(), light);
+  await page.click("#theme");
+  assert.equal(await paper(), light);
+  await page.finish();
+});
+
+for (const width of [800, 1280, 1920, 3840])
+  test(`nothing sticks out at ${width} px`, async () => {
+    for (const args of ["-g 4", "-g 16", SMALL]) {
+      const page = await open(args, {viewport: {width, height: width * 0.6}});
+      await press(page, "ArrowRight", 2);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), args);
+      const out = await page.$$eval("#ring .card, #ring .pill", parts => parts.filter(part => {
+        const a = part.getBoundingClientRect(), b = document.getElementById("ring").getBoundingClientRect();
+        return a.left < b.left - 2 || a.right > b.right + 2 || a.top < b.top - 12 || a.bottom > b.bottom + 12;
+      }).length);
+      assert.equal(out, 0, `${args}: ${out} cards stick out`);
+      await page.finish();
+    }
+  });
+
+test("a window that changes its size", async () => {
+  const page = await open("-g 4");
+  await page.setViewportSize({width: 820, height: 900});
+  await page.waitForTimeout(200);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await page.finish();
+});
+
+test("on paper: no controls, all of the state", async () => {
+  const page = await open("-g 4");
+  await press(page, "ArrowRight", 3);
+  await page.emulateMedia({media: "print"});
+  for (const id of ["play", "scrub", "zoom-in"]) assert.ok(await page.locator(`#${id}`).isHidden());
+  for (const id of ["state", "ring", "timeline", "facts"]) assert.ok(await page.locator(`#${id}`).isVisible());
+  assert.ok((await page.pdf()).length > 10000);
+  await page.finish();
+});
+
+/* ---- many ranks ------------------------------------------------------------------------------------------------- */
+
+test("64 ranks: all ops, a table of 64 x 64", async () => {
+  const page = await open("-g 64");
+  assert.equal(await page.locator("#timeline .op").count(), 12096);
+  assert.equal(await page.locator("#state td .glass").count(), 64 * 64);
+  await press(page, "2");
+  assert.match(await sentence(page), /^Step s=63 \(64 of 126\), all-gather/);
+  await press(page, "End");
+  assert.equal(await page.locator("#state .glass.whole").count(), 64 * 64);
+  assert.match(await page.getAttribute('#state td[data-rank="5"][data-column="7"]', "title"),
+               /^rank 5, segment 7: all/);
+  await page.finish();
+});
+
+test("more ops than a page can show: the first part, and it says so", async () => {
+  const page = await open("-g 2 --repeat 3000");
+  assert.match(await text(page, "#notes"), /The run has 23998 ops; this page shows the first 16000/);
+  assert.equal(await page.locator("#timeline .op").count(), 16000);
+  await page.finish();
+});
+
+test("one rank, and no elements", async () => {
+  for (const args of ["-g 1", "-g 4 -c 0", "-g 4 -c 2"]) {
+    const page = await open(args);
+    await press(page, "ArrowRight");
+    await press(page, "End");
+    assert.match(await sentence(page), /^Done/);
+    await page.finish();
+  }
+});
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+const browser = await chromium.launch({executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+                                       args: ["--no-sandbox", "--disable-dev-shm-usage"]});
+let passed = 0, failed = 0;
+for (const {name, body} of tests) {
+  if (only && !name.includes(only)) continue;
+  try {
+    await body();
+    passed++;
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL ${name}: ${String(error.message).split("\n").slice(0, 12).join("\n  ")}`);
+  }
+}
+await browser.close();
+rmSync(work, {recursive: true});
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed ? 1 : 0;
