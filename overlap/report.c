@@ -23,7 +23,7 @@ void step_explain(const struct step *p)
         int64_t bytes = 0;
         const struct tensor *t = NULL;
         fprintf(p->out, "\nbucket %d of %d in launch order (B%d in the article's count), ", k, b->n,
-               b->n - 1 - k);
+                b->n - 1 - k);
         if (bucket->cap)
             fprintf(p->out, "cap %.6g MiB\n", (double)bucket->cap / STEP_MIB);
         else
@@ -32,14 +32,14 @@ void step_explain(const struct step *p)
             t = &p->model.tensors[b->order[bucket->first + i]];
             bytes += t->count * (int64_t)dtype_size(p->s->dtype);
             fprintf(p->out, "  %-44s %12" PRId64 " bytes, together %12" PRId64 "\n", t->name,
-                   t->count * (int64_t)dtype_size(p->s->dtype), bytes);
+                    t->count * (int64_t)dtype_size(p->s->dtype), bytes);
         }
         if (t && bucket->cap && bytes >= bucket->cap)
             fprintf(p->out, "  closed bucket %d after %s: %.1f >= %.1f MiB\n", k, t->name,
-                   (double)bytes / STEP_MIB, (double)bucket->cap / STEP_MIB);
+                    (double)bytes / STEP_MIB, (double)bucket->cap / STEP_MIB);
         else
             fprintf(p->out, "  closed bucket %d at the end: no tensor is left (%.1f MiB)\n", k,
-                   (double)bytes / STEP_MIB);
+                    (double)bytes / STEP_MIB);
     }
 }
 
@@ -79,8 +79,8 @@ static void print_head(const struct step *p)
     char bytes[FORMAT_SIZE], line[320];
     fprintf(p->out, "overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each "
             "of %d rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
-           format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
-           dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
+            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
+            dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
     if (s->times_only)
         format_words(p->out, "note", "simulated GPUs, and no data moves; times are modelled");
     else if (p->notice[0])
@@ -104,7 +104,7 @@ static void print_head(const struct step *p)
                 s->slow_factor);
     if (s->slow_link)
         fprintf(p->out, "  slow      copies between ranks %d and %d take %g times as long\n",
-               s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
+                s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
     if (p->never_ready)
         print_never(p);
     format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
@@ -123,7 +123,7 @@ static void print_ranks(const struct step *p)
         const struct figures *f = &p->overlapped.figures[rank];
         fprintf(p->out, "  rank %-3d %8.1f       %8.1f %8.1f  %8.1f            %8.1f %7.1f %6.1f\n",
                 rank, step_us(f->compute), step_us(f->communication), step_us(f->hidden),
-               step_us(f->exposed), step_us(f->slow), step_us(f->order), step_us(f->tail));
+                step_us(f->exposed), step_us(f->slow), step_us(f->order), step_us(f->tail));
     }
     if (shown < p->s->n_ranks)
         fprintf(p->out, "  ... and %d more ranks\n", p->s->n_ranks - shown);
@@ -138,8 +138,8 @@ static void print_why(const struct step *p, int rank)
     const char *label = "why";
     if (f->slow) {
         snprintf(line, sizeof line, "%.1f us, slow rank: the bucket under way is not yet computed "
-                 "on rank %d, and a ring goes on only where both neighbours have it",
-                 step_us(f->slow), figures_slowest(p->overlapped.figures, p->s->n_ranks));
+                 "on every rank, and a ring goes on only where both neighbours have it",
+                 step_us(f->slow));
         format_words(p->out, label, line);
         label = "";
     }
@@ -247,9 +247,9 @@ static void print_verdicts(const struct step *p)
     }
     fprintf(p->out, "  all ranks bit-identical    %s\n", v->n_different ? "NO" : "yes");
     fprintf(p->out, "  value right                %s   every gradient, as the optimizer left it\n",
-           v->n_wrong ? "NO" : "yes");
+            v->n_wrong ? "NO" : "yes");
     fprintf(p->out, "  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
-           p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
+            p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
                                              : " overlapped; serial gives ANOTHER");
 }
 
