@@ -21,7 +21,7 @@ mkdir -p "$top/bin" "$top/cuda/bin" "$top/cuda/include" "$top/cuda/lib" "$top/tr
 # Path of a program, also where the shell has one built in ("command -v echo" is "echo").
 where() { (IFS=:; for f in $PATH; do [ -x "$f/$1" ] && echo "$f/$1" && break; done); }
 for tool in sh env as ld ar sed tr sort grep head tail echo cat ls cp mv rm mkdir mktemp \
-    touch chmod install; do
+    touch chmod install od; do
     path=$(where $tool)
     [ -z "$path" ] || ln -s "$path" "$top/bin/$tool"
 done
@@ -38,6 +38,8 @@ mkdir common ring overlap tests docs
 cp "$source/Makefile" "$source/tests/check_library.sh" "$source"/common/built.[ch] .
 mv built.[ch] common
 mv check_library.sh tests
+cp "$source/ring/page.h" ring
+echo '<!doctype html>' >ring/page.html
 # A toolkit that this machine really has must not be found.
 sed 's#/usr/local/cuda#/nonexistent/cuda#' "$source/.configure" >.configure
 echo '# ring_demo' >README.md
