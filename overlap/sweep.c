@@ -48,8 +48,8 @@ enum status step_sweep(struct step *p)
     int n, measured = p->s->backend == BACKEND_CUDA;
     TRY(read_caps(p, caps, &n));
     printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
-           "                            model: %s%s\n"
-           "   cap MiB  buckets    ops  exposed us  iteration us%s\n", p->model.name, p->s->n_ranks,
+           "                               model: %s%s\n"
+           "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name, p->s->n_ranks,
            p->backward_us, p->s->model.name, measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
@@ -61,7 +61,7 @@ enum status step_sweep(struct step *p)
         if (status != STATUS_OK)
             goto out;
         TRY(try_cap(p, BACKEND_HOST, &exposed, &iteration));
-        printf("%10.6g %8d %6" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops, exposed,
+        printf("%10.6g %8d  %8" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops, exposed,
                iteration);
         if (measured) {
             TRY(try_cap(p, BACKEND_CUDA, &exposed, &iteration));
