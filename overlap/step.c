@@ -124,6 +124,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
         .model = s->model, .random = s->random, .seed = s->seed,
         .times_only = times_only, .work = s->work,
     };
+    story->seed = s->seed;
     TRY(step_plan(p, &story->plan, serial));
     TRY(check_plan(&story->plan, &story->proof, p->err));
     TRY(run_open(&story->device, backend, &story->plan, &options, p->err));
@@ -260,6 +261,12 @@ enum status overlap_step(struct settings *s, struct error *err)
         step_explain(&p);
         goto out;
     }
+    if (s->n_seeds)
+        TRY(fail(err, STATUS_USAGE, "--schedule search: overlap runs one schedule; model or "
+                 "random:SEED is wanted"));
+    if (s->sweep && s->never_ready)
+        TRY(fail(err, STATUS_USAGE, "--never-ready with --sweep-cap: the iteration ends with no "
+                 "cap; leave one out"));
     if (s->trace != TRACE_NONE && s->sweep)
         TRY(fail(err, STATUS_USAGE, "--trace shows one run, --sweep-cap makes many; leave one "
                  "out"));

@@ -1,4 +1,5 @@
 /* test_overlap.c - models have the published sizes, buckets end where PyTorch ends them. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -276,7 +277,10 @@ START_TEST(the_serial_plan_differs_in_waits_only)
         struct op x = a.ops[id], y = b.ops[id];
         x.first_wait = y.first_wait = 0;
         x.n_waits = y.n_waits = 0;
-        ck_assert_int_eq(memcmp(&x, &y, sizeof x), 0);
+        size_t labels = offsetof(struct op, scaled) + sizeof x.scaled; /* then, perhaps, a gap */
+        size_t rest = offsetof(struct op, cost_ns);
+        ck_assert_int_eq(memcmp(&x, &y, labels), 0);
+        ck_assert_int_eq(memcmp((char *)&x + rest, (char *)&y + rest, sizeof x - rest), 0);
     }
     for (int64_t i = 0; i < b.n_waits; i++)
         n_serial += b.waits[i].reason == WAIT_SERIAL;
