@@ -49,8 +49,8 @@ enum status step_sweep(struct step *p)
     TRY(read_caps(p, caps, &n));
     printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
            "                               model: %s%s\n"
-           "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name, p->s->n_ranks,
-           p->backward_us, p->s->model.name, measured ? ", and measured beside it" : "",
+           "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name,
+           p->s->n_ranks, p->backward_us, p->s->model.name, measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
         struct plan plan = {0};
@@ -61,8 +61,8 @@ enum status step_sweep(struct step *p)
         if (status != STATUS_OK)
             goto out;
         TRY(try_cap(p, BACKEND_HOST, &exposed, &iteration));
-        printf("%10.6g %8d  %8" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops, exposed,
-               iteration);
+        printf("%10.6g %8d  %8" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops,
+               exposed, iteration);
         if (measured) {
             TRY(try_cap(p, BACKEND_CUDA, &exposed, &iteration));
             printf("   %10.1f  %12.1f", exposed, iteration);
