@@ -50,7 +50,8 @@ enum status step_sweep(struct step *p)
     printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
            "                               model: %s%s\n"
            "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name,
-           p->s->n_ranks, p->backward_us, p->s->model.name, measured ? ", and measured beside it" : "",
+           p->s->n_ranks, p->backward_us, p->s->model.name,
+           measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
         struct plan plan = {0};
