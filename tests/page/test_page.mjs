@@ -498,26 +498,32 @@ test("the switch of themes", async () => {
   await page.finish();
 });
 
+/* Cards and pills that stick out of the ring's sheet. */
+const cardsOutside = page => page.$$eval("#ring .card, #ring .pill", parts => parts.filter(part => {
+  const a = part.getBoundingClientRect();
+  const b = document.getElementById("ring").getBoundingClientRect();
+  return a.left < b.left - 2 || a.right > b.right + 2 || a.top < b.top - 12 || a.bottom > b.bottom + 12;
+}).length);
+
 for (const width of [800, 1280, 1920, 3840])
   test(`nothing sticks out at ${width} px`, async () => {
     for (const args of ["-g 4", "-g 16", SMALL]) {
       const page = await open(args, {viewport: {width, height: width * 0.6}});
       await press(page, "ArrowRight", 2);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), args);
-      const out = await page.$$eval("#ring .card, #ring .pill", parts => parts.filter(part => {
-        const a = part.getBoundingClientRect(), b = document.getElementById("ring").getBoundingClientRect();
-        return a.left < b.left - 2 || a.right > b.right + 2 || a.top < b.top - 12 || a.bottom > b.bottom + 12;
-      }).length);
-      assert.equal(out, 0, `${args}: ${out} cards stick out`);
+      assert.equal(await cardsOutside(page), 0, args);
       await page.finish();
     }
   });
 
 test("a window that changes its size", async () => {
-  const page = await open("-g 4");
-  await page.setViewportSize({width: 820, height: 900});
-  await page.waitForTimeout(200);
+  const page = await open("-g 4", {viewport: {width: 1920, height: 1080}});
+  await page.setViewportSize({width: 1100, height: 700});
+  await page.waitForTimeout(400);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  assert.equal(await cardsOutside(page), 0);
+  assert.equal(await page.evaluate(() => document.getElementById("timeline").clientWidth <=
+    document.getElementById("timeline-scroll").clientWidth), true);
   await page.finish();
 });
 
