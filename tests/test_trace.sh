@@ -115,7 +115,8 @@ import os, pty, subprocess, sys
 own, terminal = pty.openpty()
 done = subprocess.run([sys.argv[1], "-g", "2", "--backend", "host",
                        "--trace=" + sys.argv[2]],
-                      stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE, text=True)
+                      stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE, text=True,
+                      timeout=20)
 if done.returncode != 2 or "--trace-file FILE" not in done.stderr or done.stderr.count("\n") != 1:
     print(done.returncode, done.stderr)
 END
