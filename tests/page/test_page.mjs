@@ -6,7 +6,7 @@
  * `FAIL NAME: why`; the last line counts them. */
 import assert from "node:assert/strict";
 import {spawnSync} from "node:child_process";
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {tmpdir} from "node:os";
 import {join, resolve} from "node:path";
@@ -461,10 +461,11 @@ test("wrong cells are marked, and by more than a colour", async () => {
 });
 
 test("a plan by hand, without steps, from a file whose name is markup", async () => {
-  writeFileSync(join(work, "a<script>b.plan"), "plan 1\nranks 3\ncount 4\ngoal broadcast 1\n" +
+  mkdirSync(join(work, "a<"));
+  writeFileSync(join(work, "a</script>b.plan"), "plan 1\nranks 3\ncount 4\ngoal broadcast 1\n" +
     "a: copy 1.data -> 2.data\nb: copy 2.data -> 0.data after a arrived\n");
-  const page = await open("--plan a<script>b.plan");
-  assert.match(await text(page, "#facts"), /from a<script>b\.plan/);
+  const page = await open("--plan a</script>b.plan");
+  assert.match(await text(page, "#facts"), /from a<\/script>b\.plan/);
   await press(page, "Shift+ArrowRight", 2);
   assert.match(await sentence(page), /^Rank 2 sends .* to rank 0; it waited for a: /);
   await press(page, "End");
