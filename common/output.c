@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/interrupt.h"
 #include "common/quote.h"
 
 static enum status refuse(const char *path, int why, struct error *err)
@@ -106,6 +107,25 @@ enum status output_commit(struct output *output, struct error *err)
                       strerror(errno));
     if (status == STATUS_OK)
         forget(output);
+    return status;
+}
+
+enum status output_begin(struct output *output, const char *path, struct error *err)
+{
+    interrupt_catch();
+    enum status status = output_open(output, path, err);
+    if (status == STATUS_OK && !output->temporary) /* nothing would be left behind, and a pipe may */
+        status = interrupt_stop(err);              /* block */
+    return status;
+}
+
+enum status output_end(struct output *output, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(interrupt_seen(err));
+    TRY(output_commit(output, err));
+    TRY(interrupt_stop(err));
+out:
     return status;
 }
 

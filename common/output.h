@@ -26,6 +26,9 @@ enum status output_check(const char *path, struct error *err);
 enum status output_open(struct output *output, const char *path, struct error *err);
 /* Flushes, closes and names the file. STATUS_MACHINE: not all could be written. */
 enum status output_commit(struct output *output, struct error *err);
+/* The same two, and a Ctrl-C that comes between them takes the file away (interrupt.h). */
+enum status output_begin(struct output *output, const char *path, struct error *err);
+enum status output_end(struct output *output, struct error *err);
 void output_discard(struct output *output); /* also of a committed or zeroed one: then nothing */
 
 #endif

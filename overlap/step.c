@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/interrupt.h"
 #include "common/output.h"
 #include "common/quote.h"
 #include "overlap/training.h"
@@ -216,12 +215,10 @@ static enum status tell(struct step *p)
     struct output output = {.path = NULL};
     const char *path = p->s->trace_file;
     if (path) {
-        interrupt_catch();
-        TRY(output_open(&output, path, p->err));
+        TRY(output_begin(&output, path, p->err));
         p->out = output.file;
         TRY(step_report(p, 1));
-        TRY(interrupt_seen(p->err));
-        TRY(output_commit(&output, p->err));
+        TRY(output_end(&output, p->err));
         p->out = stdout;
     }
     TRY(step_report(p, p->s->trace == TRACE_TEXT && !path));

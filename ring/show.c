@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/interrupt.h"
 #include "common/output.h"
 #include "common/quote.h"
 #include "ring/trace.h"
@@ -152,18 +151,13 @@ static enum status write_trace(const struct settings *s, const struct scene *sce
         .color = s->color == 1 || (s->color == -1 && isatty(STDOUT_FILENO) && !no_color),
     };
     if (s->trace_file) {
-        interrupt_catch();
-        TRY(output_open(&output, s->trace_file, err));
-        if (!output.temporary) /* nothing would be left behind, and a pipe may block */
-            TRY(interrupt_stop(err));
+        TRY(output_begin(&output, s->trace_file, err));
         const struct show all = {.file = output.file, .steps = 1, .color = s->color == 1};
         struct scene own = *scene;
         own.written = ""; /* the file does not tell about itself */
         TRY(writers[s->trace] ? writers[s->trace](&own, output.file, err)
                               : trace_text(&own, &all, err));
-        TRY(interrupt_seen(err));
-        TRY(output_commit(&output, err));
-        TRY(interrupt_stop(err));
+        TRY(output_end(&output, err));
     }
     if (writers[s->trace] && !s->trace_file)
         TRY(writers[s->trace](scene, stdout, err));
