@@ -197,9 +197,11 @@ __global__ void delay_kernel(int64_t ns)
 
 struct cut (*const cuts[N_DTYPES])(const void *, const void *, int64_t) = {ARITH_TYPES(CUT_ROW)};
 
-cudaError_t launch_grid(const void *kernel, int64_t grid, void **args, cudaStream_t stream)
+cudaError_t launch_grid(const void *kernel, int64_t grid, int threads, void **args,
+                        cudaStream_t stream)
 {
-    const cudaError_t launched = cudaLaunchKernel(kernel, (unsigned)grid, THREADS, args, 0, stream);
+    const cudaError_t launched =
+        cudaLaunchKernel(kernel, (unsigned)grid, (unsigned)threads, args, 0, stream);
     const cudaError_t last = cudaGetLastError(); // also empties the slot
     return launched != cudaSuccess ? launched : last;
 }
@@ -210,7 +212,7 @@ cudaError_t launch(const void *kernel, struct cut cut, int blocks, void **args,
     int64_t units = cut.head > cut.vectors ? cut.head : cut.vectors;
     units = cut.tail > units ? cut.tail : units;
     const int64_t wanted = (units + THREADS - 1) / THREADS;
-    return units > 0 ? launch_grid(kernel, wanted < blocks ? wanted : blocks, args, stream)
+    return units > 0 ? launch_grid(kernel, wanted < blocks ? wanted : blocks, THREADS, args, stream)
                      : cudaSuccess;
 }
 
@@ -252,7 +254,8 @@ cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, 
     const void *kernel = compute_kernels[dtype][work.kind];
     return work.kind == WORK_WAITS || work.blocks == 0
                ? launch(compute_kernels[dtype][WORK_WAITS], cut, blocks, args, stream)
-               : launch_grid(kernel, work.blocks < most ? work.blocks : most, args, stream);
+               : launch_grid(kernel, work.blocks < most ? work.blocks : most, THREADS, args,
+                             stream);
 }
 
 cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
@@ -269,15 +272,12 @@ cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, in
 cudaError_t kernels_delay(int64_t ns, cudaStream_t stream)
 {
     void *args[] = {&ns};
-    const void *kernel = (const void *)delay_kernel;
-    const cudaError_t launched = cudaLaunchKernel(kernel, 1, 1, args, 0, stream);
-    const cudaError_t last = cudaGetLastError();
-    return launched != cudaSuccess ? launched : last;
+    return launch_grid((const void *)delay_kernel, 1, 1, args, stream);
 }
 
 cudaError_t kernels_load(void)
 {
-    const void *const delays[] = {(const void *)delay_kernel};
+    const void *const delay = (const void *)delay_kernel;
     cudaError_t result = load(&reduce_kernels[0][0], N_DTYPES * N_REDOPS);
     if (result == cudaSuccess)
         result = load(scale_kernels, N_DTYPES);
@@ -286,6 +286,6 @@ cudaError_t kernels_load(void)
     if (result == cudaSuccess)
         result = load(fill_kernels, sizeof fill_kernels / sizeof *fill_kernels);
     if (result == cudaSuccess)
-        result = load(delays, 1);
+        result = load(&delay, 1);
     return result;
 }

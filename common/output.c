@@ -114,8 +114,9 @@ enum status output_begin(struct output *output, const char *path, struct error *
 {
     interrupt_catch();
     enum status status = output_open(output, path, err);
-    if (status == STATUS_OK && !output->temporary) /* nothing would be left behind, and a pipe may */
-        status = interrupt_stop(err);              /* block */
+    /* written directly: nothing would be left behind, and a pipe may block */
+    if (status == STATUS_OK && !output->temporary)
+        status = interrupt_stop(err);
     return status;
 }
 

@@ -22,23 +22,19 @@ static void print_op(const struct listing *l, int64_t id)
     const struct op *op = &plan->ops[id];
     const struct timing *t = &l->it->story.timing;
     FILE *out = l->step->out;
-    char who[48], part[MODEL_NAME_SIZE + 32] = "", bytes[FORMAT_SIZE], holds[HOLDS_SIZE + 4];
-    if (op->kind == OP_COPY)
-        snprintf(who, sizeof who, "rank %d -> rank %d", op->src.rank, op->dst.rank);
-    else
-        snprintf(who, sizeof who, "rank %d %s", op->rank, op->kind == OP_REDUCE ? "adds"
-                 : op->kind == OP_COMPUTE ? "computes" : op->kind == OP_SCALE ? "scales"
-                                                                              : "updates");
+    char who[TRACE_WHO_SIZE], part[MODEL_NAME_SIZE + 32] = "", bytes[FORMAT_SIZE];
+    char holds[HOLDS_SIZE + 4];
     if (op->kind == OP_COMPUTE)
         snprintf(part, sizeof part, "%s", l->step->model.layers[op->layer].name);
     else if (op->segment != NONE)
         snprintf(part, sizeof part, plan->pieces > 1 ? "segment %d p%d" : "segment %d", op->segment,
                  op->piece);
     snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", l->holds.after[id]);
-    int column = fprintf(out, "  %-18s  %-*s  %-9s  %9s  %*.1f ..%*.1f", who, l->name_width, part,
-                         holds, format_bytes(op->dst.count * (int64_t)dtype_size(plan->dtype),
-                                             bytes), l->time_width, step_us(t->begin_ns[id]),
-                         l->time_width + 1, step_us(t->end_ns[id]));
+    int column = fprintf(out, "  %-18s  %-*s  %-9s  %9s  %*.1f ..%*.1f",
+                         trace_who(op, 1, "computes", who), l->name_width, part, holds,
+                         format_bytes(op->dst.count * (int64_t)dtype_size(plan->dtype), bytes),
+                         l->time_width, step_us(t->begin_ns[id]), l->time_width + 1,
+                         step_us(t->end_ns[id]));
     trace_waits(out, plan, op, column);
 }
 
@@ -49,7 +45,7 @@ static void print_bucket(const struct listing *l, int k)
     const struct bucket *b = &p->buckets.items[k];
     int step = NONE;
     fprintf(p->out, "\nbucket %d of %d (B%d), %.1f MiB, %d tensor%s\n", k, p->buckets.n,
-            p->buckets.n - 1 - k, (double)b->bytes / STEP_MIB, b->n, b->n == 1 ? "" : "s");
+            p->buckets.n - 1 - k, step_mib(b->bytes), b->n, b->n == 1 ? "" : "s");
     for (int64_t id = 0; id < plan->n_ops; id++)
         if (plan->ops[id].kind == OP_COMPUTE && p->bucket_of[plan->ops[id].layer] == k)
             print_op(l, id);

@@ -25,7 +25,7 @@ void step_explain(const struct step *p)
         fprintf(p->out, "\nbucket %d of %d in launch order (B%d in the article's count), ", k, b->n,
                 b->n - 1 - k);
         if (bucket->cap)
-            fprintf(p->out, "cap %.6g MiB\n", (double)bucket->cap / STEP_MIB);
+            fprintf(p->out, "cap %.6g MiB\n", step_mib(bucket->cap));
         else
             fprintf(p->out, "no cap\n");
         for (int i = 0; i < bucket->n; i++) {
@@ -36,16 +36,23 @@ void step_explain(const struct step *p)
         }
         if (t && bucket->cap && bytes >= bucket->cap)
             fprintf(p->out, "  closed bucket %d after %s: %.1f >= %.1f MiB\n", k, t->name,
-                    (double)bytes / STEP_MIB, (double)bucket->cap / STEP_MIB);
+                    step_mib(bytes), step_mib(bucket->cap));
         else
             fprintf(p->out, "  closed bucket %d at the end: no tensor is left (%.1f MiB)\n", k,
-                    (double)bytes / STEP_MIB);
+                    step_mib(bytes));
     }
 }
 
 /* ---- head ---- */
 
-static double mib(int64_t bytes) { return (double)bytes / STEP_MIB; }
+const char *step_slow(const struct step *p, char buffer[STEP_SLOW_SIZE])
+{
+    buffer[0] = '\0';
+    if (p->s->slow)
+        snprintf(buffer, STEP_SLOW_SIZE, "rank %d computes %g times as long", p->s->slow_rank,
+                 p->s->slow_factor);
+    return buffer;
+}
 
 /* What waits for a gradient that never comes. */
 static void print_never(const struct step *p)
@@ -61,7 +68,7 @@ static void print_never(const struct step *p)
              "%s never becomes ready on any rank; bucket %d (%d tensor%s, %.1f MiB) waits for it%s"
              "%s, and the optimizer for all. The iteration never ends", t->name, k,
              p->buckets.items[k].n, p->buckets.items[k].n == 1 ? "" : "s",
-             mib(p->buckets.items[k].bytes), later,
+             step_mib(p->buckets.items[k].bytes), later,
              later[0] ? ", since buckets are launched in order" : "");
     format_words(p->out, "stuck", line);
 }
@@ -76,7 +83,7 @@ static void print_head(const struct step *p)
 {
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
-    char bytes[FORMAT_SIZE], line[320];
+    char bytes[FORMAT_SIZE], line[320], slow[STEP_SLOW_SIZE];
     fprintf(p->out, "overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each "
             "of %d rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
             format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
@@ -100,8 +107,7 @@ static void print_head(const struct step *p)
         fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of "
                 "%d runs that of the median time\n", work_words[s->work], STEP_RUNS);
     if (s->slow)
-        fprintf(p->out, "  slow      rank %d computes %g times as long\n", s->slow_rank,
-                s->slow_factor);
+        fprintf(p->out, "  slow      %s\n", step_slow(p, slow));
     if (s->slow_link)
         fprintf(p->out, "  slow      copies between ranks %d and %d take %g times as long\n",
                 s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
@@ -129,6 +135,13 @@ static void print_ranks(const struct step *p)
         fprintf(p->out, "  ... and %d more ranks\n", p->s->n_ranks - shown);
 }
 
+/* The first has the label "why", the others stand below it. */
+static void print_cause(const struct step *p, const char **label, const char *line)
+{
+    format_words(p->out, *label, line);
+    *label = "";
+}
+
 /* The causes of what is exposed on a rank, in the order in which they add up to it. */
 static void print_why(const struct step *p, int rank)
 {
@@ -140,28 +153,25 @@ static void print_why(const struct step *p, int rank)
         snprintf(line, sizeof line, "%.1f us, slow rank: the bucket under way is not yet computed "
                  "on every rank, and a ring goes on only where both neighbours have it",
                  step_us(f->slow));
-        format_words(p->out, label, line);
-        label = "";
+        print_cause(p, &label, line);
     }
     if (f->order) {
         snprintf(line, sizeof line, "%.1f us, launch order: buckets before the last one are still "
                  "on their way, and it waits its turn%s", step_us(f->order),
                  p->serial.figures[rank].communication > p->serial.figures[rank].compute
                      ? " (all communication takes longer than the backward pass)" : "");
-        format_words(p->out, label, line);
-        label = "";
+        print_cause(p, &label, line);
     }
     if (f->tail) {
         int used = snprintf(line, sizeof line, "%.1f us, the tail: bucket %d, %.1f MiB, completes "
                             "with the last layer, and has nothing left to hide behind",
-                            step_us(f->tail), p->buckets.n - 1, mib(last->bytes));
+                            step_us(f->tail), p->buckets.n - 1, step_mib(last->bytes));
         int64_t more = last->bytes - last->cap;
         if (last->cap && more > 0)
             snprintf(line + used, sizeof line - (size_t)used, "; bucket too large: %.1f MiB are "
-                     "beyond its cap, about %.1f us of this", mib(more),
+                     "beyond its cap, about %.1f us of this", step_mib(more),
                      step_us(f->tail) * (double)more / (double)last->bytes);
-        format_words(p->out, label, line);
-        label = "";
+        print_cause(p, &label, line);
     }
     if (f->exposed == 0)
         format_words(p->out, label, "nothing is exposed");

@@ -119,9 +119,9 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
     struct story *story = &it->story;
     const struct run_options options = {
         .device_of = s->device_of, .timed = 1, .runs = STEP_RUNS,
-        .computed = !p->never_ready, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
-        .model = s->model, .random = s->random, .seed = s->seed,
-        .times_only = times_only, .work = s->work,
+        .computed = times_only || !p->never_ready,
+        .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model,
+        .random = s->random, .seed = s->seed, .times_only = times_only, .work = s->work,
     };
     story->seed = s->seed;
     TRY(step_plan(p, &story->plan, serial));
@@ -232,13 +232,10 @@ static enum status show_iteration(struct step *p, struct iteration *it)
 {
     enum status status = STATUS_OK;
     struct scene_training training = {.n_layers = 0};
-    char slow[64] = "";
+    char slow[STEP_SLOW_SIZE];
     TRY(training_open(&training, &p->model, &p->buckets, it->figures, p->s->n_ranks, p->err));
     training.overlapped = it == &p->overlapped;
-    if (p->s->slow)
-        snprintf(slow, sizeof slow, "rank %d computes %g times as long", p->s->slow_rank,
-                 p->s->slow_factor);
-    training.slow = slow;
+    training.slow = step_slow(p, slow);
     it->story.training = &training;
     TRY(show(p->s, &it->story, p->err));
     if (p->s->trace_file)

@@ -1,5 +1,5 @@
-/* step_parts.h - what step.c (the command), report.c (its words) and sweep.c (its table of caps)
- * share; nobody else includes it. */
+/* step_parts.h - what step.c (the command), report.c (its words), listing.c (its ops) and sweep.c
+ * (its table of caps) share; nobody else includes it. */
 #ifndef OVERLAP_STEP_PARTS_H
 #define OVERLAP_STEP_PARTS_H
 
@@ -55,6 +55,11 @@ enum status step_list(const struct step *step, const struct iteration *it);
 /* --sweep-cap: one line for each cap. */
 enum status step_sweep(struct step *step);
 
+/* "rank 1 computes 3 times as long"; "" where no rank is slow. Returns buffer. */
+#define STEP_SLOW_SIZE 64
+const char *step_slow(const struct step *step, char buffer[STEP_SLOW_SIZE]);
+
 static inline double step_us(int64_t ns) { return (double)ns / 1000; }
+static inline double step_mib(int64_t bytes) { return (double)bytes / STEP_MIB; }
 
 #endif

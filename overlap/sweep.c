@@ -27,13 +27,14 @@ static enum status read_caps(const struct step *p, double *caps, int *n)
     }
 }
 
-/* Exposed time of the rank whose backward pass ends last, and the whole iteration, in us. */
-static enum status try_cap(const struct step *p, enum device_backend backend, double *exposed,
-                           double *iteration)
+/* Ops; exposed time of the rank whose backward pass ends last, and the whole iteration, in us. */
+static enum status try_cap(const struct step *p, enum device_backend backend, int64_t *n_ops,
+                           double *exposed, double *iteration)
 {
     struct iteration it = {.figures = NULL};
     enum status status = step_run(p, &it, 0, backend, backend == BACKEND_HOST);
     if (status == STATUS_OK) {
+        *n_ops = it.story.plan.n_ops;
         *exposed = step_us(it.figures[figures_slowest(it.figures, p->s->n_ranks)].exposed);
         *iteration = step_us(it.story.timing.total_ns);
     }
@@ -45,6 +46,7 @@ enum status step_sweep(struct step *p)
 {
     enum status status = STATUS_OK;
     double caps[MOST_CAPS], exposed, iteration, best = INFINITY, best_cap = 0;
+    int64_t n_ops;
     int n, measured = p->s->backend == BACKEND_CUDA;
     TRY(read_caps(p, caps, &n));
     printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
@@ -54,18 +56,12 @@ enum status step_sweep(struct step *p)
            measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
-        struct plan plan = {0};
         TRY(step_pack(p, caps[i]));
-        status = step_plan(p, &plan, 0);
-        int64_t n_ops = plan.n_ops;
-        plan_free(&plan);
-        if (status != STATUS_OK)
-            goto out;
-        TRY(try_cap(p, BACKEND_HOST, &exposed, &iteration));
+        TRY(try_cap(p, BACKEND_HOST, &n_ops, &exposed, &iteration));
         printf("%10.6g %8d  %8" PRId64 "  %10.1f  %12.1f", caps[i], p->buckets.n, n_ops,
                exposed, iteration);
         if (measured) {
-            TRY(try_cap(p, BACKEND_CUDA, &exposed, &iteration));
+            TRY(try_cap(p, BACKEND_CUDA, &n_ops, &exposed, &iteration));
             printf("   %10.1f  %12.1f", exposed, iteration);
         }
         printf("\n");

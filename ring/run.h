@@ -46,7 +46,8 @@ struct run_options {
 enum status run_open(struct device **device, enum device_backend backend, const struct plan *plan,
                      const struct run_options *options, struct error *err);
 
-/* Both begin by writing each rank's data of iteration 0. The plan has passed proof_can_run(). */
+/* Both begin by writing each rank's data of iteration 0 (run_plan not where the plan computes it
+ * itself: options->computed). The plan has passed proof_can_run(). */
 enum status run_plan(struct device *device, const struct plan *plan, const struct init *init,
                      const struct run_options *options, struct timing *timing,
                      struct error *err);

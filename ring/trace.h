@@ -77,6 +77,12 @@ struct show {
 /* For people. */
 enum status trace_text(const struct scene *scene, const struct show *show, struct error *err);
 
+/* "rank 0 -> rank 1", "rank 1 adds": ranks in `width` columns; what a compute does is for the
+ * caller to say. Returns buffer. */
+#define TRACE_WHO_SIZE 64
+const char *trace_who(const struct op *op, int width, const char *computes,
+                      char buffer[TRACE_WHO_SIZE]);
+
 /* "after s0.reduce.r1 ready, s0.copy.r2 drained" and the line's end, behind `column` characters of
  * the line; a wait that would leave the line goes to the end of the next. */
 void trace_waits(FILE *file, const struct plan *plan, const struct op *op, int column);

@@ -41,6 +41,21 @@ static void print_rule(const struct text *t)
 
 /* ---- one step ---- */
 
+const char *trace_who(const struct op *op, int width, const char *computes,
+                      char buffer[TRACE_WHO_SIZE])
+{
+    static const char *const verbs[N_OP_KINDS] = {
+        [OP_REDUCE] = "adds", [OP_SCALE] = "scales", [OP_UPDATE] = "updates",
+    };
+    if (op->kind == OP_COPY)
+        snprintf(buffer, TRACE_WHO_SIZE, "rank %*d -> rank %*d", width, op->src.rank, width,
+                 op->dst.rank);
+    else
+        snprintf(buffer, TRACE_WHO_SIZE, "rank %*d %s", width, op->rank,
+                 verbs[op->kind] ? verbs[op->kind] : computes);
+    return buffer;
+}
+
 void trace_waits(FILE *file, const struct plan *plan, const struct op *op, int column)
 {
     for (int i = 0; i < op->n_waits; i++) {
@@ -91,14 +106,9 @@ static void print_op(const struct text *t, int64_t at)
     const struct scene *s = t->scene;
     int64_t id = order_at(&t->holds.order, at);
     const struct op *op = &s->plan->ops[id];
-    char who[64], part[120] = "", holds[64], bytes[FORMAT_SIZE], name[OP_NAME_SIZE];
+    char who[TRACE_WHO_SIZE], part[120] = "", holds[64], bytes[FORMAT_SIZE], name[OP_NAME_SIZE];
     int r = t->rank_width;
-    if (op->kind == OP_COPY)
-        snprintf(who, sizeof who, "rank %*d -> rank %*d", r, op->src.rank, r, op->dst.rank);
-    else
-        snprintf(who, sizeof who, "rank %*d %s", r, op->rank,
-                 op->kind == OP_REDUCE ? "adds" : op->kind == OP_SCALE ? "scales"
-                 : op->kind == OP_UPDATE ? "updates" : "refills");
+    trace_who(op, r, "refills", who);
     if (op->segment != NONE)
         snprintf(part, sizeof part, "segment %*d", r, op->segment);
     else if (t->name_width)

@@ -326,6 +326,15 @@ START_TEST(runs_right_and_adds_up)
 }
 END_TEST
 
+/* Of a plan with two buckets of one element each. */
+static void figures_of(const struct plan *plan, int64_t *begin, int64_t *end, struct figures *f)
+{
+    const struct timing timing = {.per_op = 1, .begin_ns = begin, .end_ns = end};
+    struct bucket items[] = {{.begin = 0, .count = 1}, {.begin = 1, .count = 1}};
+    const struct buckets buckets = {.items = items, .n = 2};
+    ck_assert_int_eq(figures_find(plan, &buckets, &timing, f, NULL), STATUS_OK);
+}
+
 /* Times by hand: one rank computes 3 us, sends 4 to 9 and 11 to 12, and computes again 8 to 10. */
 START_TEST(figures_by_hand)
 {
@@ -336,11 +345,8 @@ START_TEST(figures_by_hand)
                                  "b: compute 0.data[1:2] layer 0\n"
                                  "z: copy 0.data[1:2] -> 1.data[1:2] bucket 1\n");
     int64_t begin[] = {0, 4000, 6000, 8000, 11000}, end[] = {3000, 5000, 9000, 10000, 12000};
-    const struct timing timing = {.per_op = 1, .begin_ns = begin, .end_ns = end, .total_ns = 12000};
-    struct bucket items[] = {{.begin = 0, .count = 1}, {.begin = 1, .count = 1}};
-    const struct buckets buckets = {.items = items, .n = 2};
     struct figures f[2];
-    ck_assert_int_eq(figures_find(&plan, &buckets, &timing, f, NULL), STATUS_OK);
+    figures_of(&plan, begin, end, f);
     ck_assert_int_eq(f[0].compute, 5000);
     ck_assert_int_eq(f[0].communication, 6000); /* bucket 0 from its first begin to its last end */
     ck_assert_int_eq(f[0].hidden, 1000);
@@ -364,11 +370,8 @@ START_TEST(causes_by_hand)
                                  "y: copy 0.data[1:2] -> 1.data[1:2] bucket 1\n");
     int64_t begin[] = {0, 2000, 0, 5000, 2000, 11000}, end[] = {2000, 4000, 5000, 10000, 12000,
                                                                 15000};
-    const struct timing timing = {.per_op = 1, .begin_ns = begin, .end_ns = end, .total_ns = 15000};
-    struct bucket items[] = {{.begin = 0, .count = 1}, {.begin = 1, .count = 1}};
-    const struct buckets buckets = {.items = items, .n = 2};
     struct figures f[2];
-    ck_assert_int_eq(figures_find(&plan, &buckets, &timing, f, NULL), STATUS_OK);
+    figures_of(&plan, begin, end, f);
     ck_assert_int_eq(f[0].exposed, 11000);
     ck_assert_int_eq(f[0].slow, 1000);  /* 4 to 5 */
     ck_assert_int_eq(f[0].order, 7000); /* 5 to 12 */
