@@ -85,3 +85,11 @@ int buckets_find(const struct buckets *b, const struct model *model, const struc
                 return k;
     return b->n;
 }
+
+int buckets_last(const struct buckets *b)
+{
+    int last = b->n - 1;
+    while (last > 0 && b->items[last].count == 0)
+        last--;
+    return last;
+}

@@ -6,7 +6,9 @@
  * appended, and then the bucket closes when it holds as many bytes as its cap or more; a tensor is
  * never split; the first bucket may have a smaller cap, so that communication begins early.
  * Gradients become ready in the reverse of the order in which the tensors were registered, about;
- * DDP sees the real order in the first iteration, and packs anew by it.
+ * DDP sees the real order in the first iteration, and packs anew by it. A bucket_cap_mb that a user
+ * gives replaces the first bucket's cap, too (torch/nn/parallel/distributed.py, in the versions in
+ * which its default is None).
  */
 #ifndef OVERLAP_BUCKET_H
 #define OVERLAP_BUCKET_H
@@ -51,6 +53,9 @@ void buckets_free(struct buckets *buckets); /* also of zeroed ones */
 /* The bucket of a tensor of the model; buckets->n where tensor is NULL. */
 int buckets_find(const struct buckets *buckets, const struct model *model,
                  const struct tensor *tensor);
+
+/* The last bucket with elements, which is the last that travels; the first where none has any. */
+int buckets_last(const struct buckets *buckets);
 
 const char *bucket_rule_name(enum bucket_rule rule); /* "pytorch-explicit" */
 

@@ -78,17 +78,18 @@ struct view {
     int64_t *moments;            /* [3 * n_buckets + 2 * n_ops]: where something begins or ends */
 };
 
-static void find_ready(struct view *v)
+int64_t figures_ready(const struct plan *plan, const struct buckets *buckets,
+                      const struct timing *timing, int k)
 {
-    for (int64_t id = 0; id < v->plan->n_ops; id++) {
-        const struct op *op = &v->plan->ops[id];
-        for (int k = 0; op->kind == OP_COMPUTE && k < v->buckets->n; k++) {
-            const struct bucket *b = &v->buckets->items[k];
-            if (op->dst.first < b->begin + b->count && b->begin < op->dst.first + op->dst.count &&
-                v->timing->end_ns[id] > v->ready[k])
-                v->ready[k] = v->timing->end_ns[id];
-        }
+    const struct bucket *b = &buckets->items[k];
+    int64_t ready = 0;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        const struct op *op = &plan->ops[id];
+        if (op->kind == OP_COMPUTE && op->dst.first < b->begin + b->count &&
+            b->begin < op->dst.first + op->dst.count && timing->end_ns[id] > ready)
+            ready = timing->end_ns[id];
     }
+    return ready;
 }
 
 static void collect(struct view *v, int rank)
@@ -141,9 +142,7 @@ static int list_moments(struct view *v)
 
 static void find_causes(struct view *v, struct figures *f)
 {
-    int n = list_moments(v), last = v->buckets->n - 1;
-    while (last > 0 && v->of_bucket[last].end == 0)
-        last--;
+    int n = list_moments(v), last = buckets_last(v->buckets);
     for (int i = 0; i + 1 < n; i++) {
         int64_t now = v->moments[i], span = v->moments[i + 1] - now;
         int k = 0;
@@ -153,6 +152,16 @@ static void find_causes(struct view *v, struct figures *f)
             continue;
         *(now < v->ready[k] ? &f->slow : k < last ? &f->order : &f->tail) += span;
     }
+}
+
+/* When the last of the buckets before k ended; or k begins, where there was none. */
+static int64_t end_before(const struct view *v, int k)
+{
+    int64_t end = v->of_bucket[k].begin;
+    for (int i = 0, found = 0; i < k; i++)
+        if (v->of_bucket[i].end > 0 && (!found++ || v->of_bucket[i].end > end))
+            end = v->of_bucket[i].end;
+    return end;
 }
 
 static void judge_rank(struct view *v, int rank, struct figures *f)
@@ -167,6 +176,7 @@ static void judge_rank(struct view *v, int rank, struct figures *f)
     f->compute_end = v->n_computes ? c[v->n_computes - 1].end : 0;
     f->first_start = v->n_under_way ? k[0].begin : 0;
     f->last_end = v->n_under_way ? k[v->n_under_way - 1].end : 0;
+    f->last_bucket = f->last_end - end_before(v, buckets_last(v->buckets));
     struct interval pass = {v->n_computes ? c[0].begin : 0, f->compute_end};
     f->idle = total(&pass, 1) - common(&pass, 1, k, v->n_under_way);
     for (int64_t id = 0; id < v->plan->n_ops; id++)
@@ -186,7 +196,8 @@ enum status figures_find(const struct plan *plan, const struct buckets *buckets,
     TRY(allocate((void **)&v.under_way, n, sizeof *v.under_way, "figures", err));
     TRY(allocate((void **)&v.moments, 3 * (int64_t)n + 2 * plan->n_ops, sizeof *v.moments,
                  "figures", err));
-    find_ready(&v);
+    for (int k = 0; k < n; k++)
+        v.ready[k] = figures_ready(plan, buckets, timing, k);
     for (int rank = 0; rank < plan->n_ranks; rank++)
         judge_rank(&v, rank, &figures[rank]);
 out:
@@ -196,6 +207,15 @@ out:
     free(v.under_way);
     free(v.moments);
     return status;
+}
+
+int figures_waiting(const struct figures *figures, int n_ranks)
+{
+    int rank = 0;
+    for (int r = 1; r < n_ranks; r++)
+        if (figures[r].slow > figures[rank].slow)
+            rank = r;
+    return rank;
 }
 
 int figures_slowest(const struct figures *figures, int n_ranks)

@@ -10,6 +10,7 @@
  * rank has not yet computed it (slow); or it is not the last bucket, for which the last one waits,
  * buckets being launched in order (order); or it is the last bucket (tail). So
  *     exposed = slow + order + tail.
+ * The last bucket is the last one with elements: buckets_last().
  */
 #ifndef OVERLAP_FIGURES_H
 #define OVERLAP_FIGURES_H
@@ -25,8 +26,13 @@ struct figures { /* of one rank, in ns */
     int64_t compute_end;    /* of the last compute */
     int64_t first_start;    /* of communication */
     int64_t last_end;       /* of communication */
+    int64_t last_bucket;    /* of that, what comes behind the end of all buckets before the last */
     int64_t iteration;      /* end of the rank's last op */
 };
+
+/* When the last rank had computed all gradients of bucket k. */
+int64_t figures_ready(const struct plan *plan, const struct buckets *buckets,
+                      const struct timing *timing, int k);
 
 /* figures[n_ranks]. timing->per_op is there; the plan's op.bucket counts in buckets. */
 enum status figures_find(const struct plan *plan, const struct buckets *buckets,
@@ -34,5 +40,7 @@ enum status figures_find(const struct plan *plan, const struct buckets *buckets,
 
 /* The rank whose backward pass ends last. */
 int figures_slowest(const struct figures *figures, int n_ranks);
+/* The rank that pays most for another's being slow. */
+int figures_waiting(const struct figures *figures, int n_ranks);
 
 #endif

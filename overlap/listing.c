@@ -1,6 +1,7 @@
 /* listing.c - every op of an iteration: for each bucket the computes that make its gradients, then
  * the steps of its ring; at the end the optimizer. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/format.h"
 #include "overlap/step_parts.h"
@@ -8,6 +9,8 @@
 #include "ring/trace.h"
 
 #define MOST_OPS 20000 /* listed */
+
+#define NAME_WIDTH 28  /* longer names of layers have a line of their own */
 
 struct listing {
     const struct step *step;
@@ -30,12 +33,38 @@ static void print_op(const struct listing *l, int64_t id)
         snprintf(part, sizeof part, plan->pieces > 1 ? "segment %d p%d" : "segment %d", op->segment,
                  op->piece);
     snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", l->holds.after[id]);
+    if ((int)strlen(part) > l->name_width) {
+        fprintf(out, "  %-18s  %s\n", trace_who(op, 1, "computes", who), part);
+        who[0] = part[0] = '\0';
+    } else {
+        trace_who(op, 1, "computes", who);
+    }
     int column = fprintf(out, "  %-18s  %-*s  %-9s  %9s  %*.1f ..%*.1f",
-                         trace_who(op, 1, "computes", who), l->name_width, part, holds,
+                         who, l->name_width, part, holds,
                          format_bytes(op->dst.count * (int64_t)dtype_size(plan->dtype), bytes),
                          l->time_width, step_us(t->begin_ns[id]), l->time_width + 1,
                          step_us(t->end_ns[id]));
     trace_waits(out, plan, op, column);
+}
+
+/* ": computed at 402.7 us, under way from 402.7 to 535.6 us". */
+static const char *bucket_times(const struct listing *l, int k, char *text, size_t size)
+{
+    const struct plan *plan = &l->it->story.plan;
+    const struct timing *t = &l->it->story.timing;
+    const char *unit = l->step->s->random ? "choices" : "us";
+    int64_t begin = INT64_MAX, end = 0;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (plan->ops[id].bucket == k) {
+            begin = t->begin_ns[id] < begin ? t->begin_ns[id] : begin;
+            end = t->end_ns[id] > end ? t->end_ns[id] : end;
+        }
+    text[0] = '\0';
+    if (begin <= end)
+        snprintf(text, size, ": computed at %.1f, under way from %.1f to %.1f %s",
+                 step_us(figures_ready(plan, &l->step->buckets, t, k)), step_us(begin),
+                 step_us(end), unit);
+    return text;
 }
 
 static void print_bucket(const struct listing *l, int k)
@@ -44,8 +73,10 @@ static void print_bucket(const struct listing *l, int k)
     const struct plan *plan = &l->it->story.plan;
     const struct bucket *b = &p->buckets.items[k];
     int step = NONE;
-    fprintf(p->out, "\nbucket %d of %d (B%d), %.1f MiB, %d tensor%s\n", k, p->buckets.n,
-            p->buckets.n - 1 - k, step_mib(b->bytes), b->n, b->n == 1 ? "" : "s");
+    char times[120];
+    fprintf(p->out, "\nbucket %d of %d (B%d), %.1f MiB, %d tensor%s%s\n", k, p->buckets.n,
+            p->buckets.n - 1 - k, step_mib(b->bytes), b->n, b->n == 1 ? "" : "s",
+            bucket_times(l, k, times, sizeof times));
     for (int64_t id = 0; id < plan->n_ops; id++)
         if (plan->ops[id].kind == OP_COMPUTE && p->bucket_of[plan->ops[id].layer] == k)
             print_op(l, id);
@@ -76,8 +107,10 @@ enum status step_list(const struct step *p, const struct iteration *it)
     l.time_width = snprintf(NULL, 0, "%.1f", step_us(it->story.timing.total_ns));
     for (int64_t i = 0; i < p->model.n_layers; i++) {
         int length = snprintf(NULL, 0, "%s", p->model.layers[i].name);
-        l.name_width = length > l.name_width ? length : l.name_width;
+        l.name_width = length > l.name_width && length <= NAME_WIDTH ? length : l.name_width;
     }
+    fprintf(p->out, "\nops of one rank and kind run one after the other; waits for others are "
+            "written out\n");
     for (int k = 0; k < p->buckets.n; k++)
         print_bucket(&l, k);
     if (!p->never_ready)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/input.h"
 #include "common/quote.h"
@@ -42,7 +43,10 @@ static void add(struct builder *b, const char *layer, const char *tensor, int64_
     last = &m->layers[m->n_layers - 1];
     struct tensor *t = &m->tensors[m->n_tensors++];
     *t = (struct tensor){.count = count, .layer = (int)m->n_layers - 1};
-    snprintf(t->name, sizeof t->name, tensor[0] ? "%.40s.%s" : "%.63s", layer, tensor);
+    int length = snprintf(t->name, sizeof t->name, "%s%s%s", layer, tensor[0] ? "." : "", tensor);
+    if (length >= MODEL_NAME_SIZE)
+        b->status = fail(b->err, STATUS_USAGE, "%s.%s: a name has less than %d characters", layer,
+                         tensor, MODEL_NAME_SIZE);
     last->n++;
     last->count += count;
     last->flop += 4 * (double)count * uses;
@@ -204,6 +208,16 @@ static int parse_equal(const char *text, int64_t *n, int64_t *count)
     return 0;
 }
 
+/* What can be printed anywhere, and has a tensor's name behind its last dot, if it has one. */
+static int is_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        if (quote_width(*c, 1) != 1 || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
+            return 0; /* control characters; the second kind is U+0080 to U+009F in UTF-8 */
+    return strlen(name) < MODEL_NAME_SIZE && !(dot && (dot == name || dot[1] == '\0'));
+}
+
 static enum status read_line(struct builder *b, char *line, const char *source, int number)
 {
     char layer[MODEL_NAME_SIZE], *save = NULL, *end = NULL;
@@ -214,18 +228,43 @@ static enum status read_line(struct builder *b, char *line, const char *source, 
     const char *count = strtok_r(NULL, " \t\r", &save), *flop = strtok_r(NULL, " \t\r", &save);
     int64_t elements = count && isdigit((unsigned char)*count) ? strtoll(count, &end, 10) : -1;
     double work = flop ? strtod(flop, &end) : 0;
-    if (elements < 0 || elements > MOST_ELEMENTS || *end || strlen(name) >= MODEL_NAME_SIZE ||
+    if (elements < 0 || elements > MOST_ELEMENTS || *end || !is_name(name) ||
         !(work >= 0 && work < 1e30) || strtok_r(NULL, " \t\r", &save) ||
         b->model->n_tensors == MOST_LAYERS)
         return fail(b->err, STATUS_USAGE,
                     "%s:%d: found '%s %s', expected NAME COUNT [FLOP], a name of less than %d "
-                    "characters and at most %d tensors", source, number, quote_text(name).text,
-                    count ? quote_text(count).text : "", MODEL_NAME_SIZE, MOST_LAYERS);
+                    "characters, as in fc.weight, and at most %d tensors", source, number,
+                    quote_text(name).text, count ? quote_text(count).text : "", MODEL_NAME_SIZE,
+                    MOST_LAYERS);
     const char *dot = strrchr(name, '.');
     snprintf(layer, sizeof layer, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
     add(b, layer, dot ? dot + 1 : "", elements, flop && elements > 0 ? work / 4 / (double)elements
                                                                      : 1);
     return b->status;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct tensor *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Who asks for a tensor by its name must get the one that was meant. */
+static enum status refuse_twins(const struct model *m, const char *source, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct tensor **sorted = NULL;
+    TRY(allocate((void **)&sorted, m->n_tensors, sizeof *sorted, "the model", err));
+    for (int64_t i = 0; i < m->n_tensors; i++)
+        sorted[i] = &m->tensors[i];
+    qsort(sorted, (size_t)m->n_tensors, sizeof *sorted, compare_names);
+    for (int64_t i = 1; i < m->n_tensors; i++)
+        if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
+            TRY(fail(err, STATUS_USAGE, "%s: two tensors are named '%s'; each needs its own name",
+                     source, quote_text(sorted[i]->name).text));
+out:
+    free(sorted);
+    return status;
 }
 
 static enum status read_file(struct builder *b, const char *path)
@@ -243,7 +282,8 @@ static enum status read_file(struct builder *b, const char *path)
     text[length] = '\0';
     if (strlen(text) < length)
         TRY(fail(b->err, STATUS_USAGE, "%s: is no text", source.text));
-    for (char *line = text, *next; line; line = next) {
+    char *begin = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* a byte order mark */
+    for (char *line = begin, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
@@ -251,6 +291,7 @@ static enum status read_file(struct builder *b, const char *path)
     }
     if (b->model->n_tensors == 0)
         TRY(fail(b->err, STATUS_USAGE, "%s: names no tensor", source.text));
+    TRY(refuse_twins(b->model, source.text, b->err));
 out:
     free(text);
     return status;
@@ -268,7 +309,7 @@ enum status model_open_layers(struct model *model, const char *text, struct erro
             snprintf(name, sizeof name, "layer%" PRId64, i);
             add(&b, name, "", count, EQUAL_USES);
         }
-    } else if (isdigit((unsigned char)*text) && strchr(text, 'x')) {
+    } else if (isdigit((unsigned char)*text) && strpbrk(text, "xX") && access(text, F_OK) != 0) {
         b.status = fail(err, STATUS_USAGE,
                         "--layers %s: NxSIZE is wanted, as in 20x6.25MiB: N from 1 to %d, SIZE in "
                         "B, KiB, MiB or GiB and a multiple of 4 bytes, or a file",

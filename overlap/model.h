@@ -53,7 +53,8 @@ enum status model_open(struct model *model, const char *name, struct error *err)
 
 /* --layers: "20x6.25MiB" (layers of one tensor of 4-byte elements; B, KiB, MiB or GiB), or a file
  * with a line for each tensor: NAME COUNT [FLOP]; # begins a comment. The layer of "a.b.weight" is
- * "a.b"; without FLOP 4 per element are taken. STATUS_USAGE: cannot be read, or names the line. */
+ * "a.b"; without FLOP 4 per element are taken. STATUS_USAGE: cannot be read, names the line, or
+ * two tensors have one name. */
 enum status model_open_layers(struct model *model, const char *text, struct error *err);
 
 void model_free(struct model *model); /* also of a zeroed one */

@@ -40,41 +40,44 @@ static int64_t place_of(const struct model *m, const struct tensor *tensor)
     return at;
 }
 
-/* The backward pass, on every rank, of a layer or a part of one. */
-static enum status compute_part(struct builder *b, int layer, int64_t first, int64_t count,
-                                int64_t part_ns)
+/* The backward pass, on every rank, of a layer or (part >= 0) a part of one. */
+static enum status compute_part(struct builder *b, int layer, int part, int64_t first,
+                                int64_t count, int64_t part_ns)
 {
     enum status status = STATUS_OK;
     const struct overlap_shape *s = b->shape;
     for (int rank = 0; rank < s->n_ranks; rank++) {
         double ns = (double)part_ns * (s->slowness ? s->slowness[rank] : 1);
         struct op op = {.kind = OP_COMPUTE, .lane = LANE_COMPUTE, .rank = rank, .bucket = NONE,
-                        .step = NONE, .segment = NONE, .piece = NONE, .layer = layer,
+                        .step = NONE, .segment = NONE, .piece = part, .layer = layer,
                         .scaled = s->redop == REDOP_AVG && s->n_ranks > 1,
                         .cost_ns = (int64_t)ns,
                         .dst = {rank, MEMORY_DATA, first, count}};
         if (ns > 1e9)
-            TRY(fail(b->err, STATUS_USAGE, "layer %s takes %.3g s on rank %d; at most 1 s is "
-                     "possible", s->model->layers[layer].name, ns / 1e9, rank));
+            TRY(fail(b->err, STATUS_USAGE, "the backward pass of layer '%s' takes %.3g s on rank "
+                     "%d; at most 1 s is possible", s->model->layers[layer].name, ns / 1e9, rank));
         TRY(plan_append(b->plan, op, NULL, 0, &b->latest[rank], b->err));
     }
 out:
     return status;
 }
 
+/* A layer takes its time even where one of its gradients never comes, or all of them. */
 static enum status compute_layer(struct builder *b, int layer)
 {
     enum status status = STATUS_OK;
     const struct overlap_shape *s = b->shape;
     int64_t first = b->begin[layer], end = first + s->model->layers[layer].count;
-    if (s->never_ready && s->never_ready->layer == layer) {
-        int64_t gap = place_of(s->model, s->never_ready), behind = gap + s->never_ready->count;
-        TRY(compute_part(b, layer, first, gap - first, s->layer_ns[layer]));
-        if (behind < end)
-            TRY(compute_part(b, layer, behind, end - behind, 0));
-        return STATUS_OK;
-    }
-    TRY(compute_part(b, layer, first, end - first, s->layer_ns[layer]));
+    int64_t ns = s->layer_ns[layer];
+    if (!s->never_ready || s->never_ready->layer != layer)
+        return compute_part(b, layer, NONE, first, end - first, ns);
+    int64_t gap = place_of(s->model, s->never_ready), behind = gap + s->never_ready->count;
+    int n_parts = (first < gap) + (behind < end);
+    if (first < gap || n_parts == 0)
+        TRY(compute_part(b, layer, n_parts == 2 ? 0 : NONE, first, gap - first, ns));
+    if (behind < end)
+        TRY(compute_part(b, layer, n_parts == 2 ? 1 : NONE, behind, end - behind,
+                         n_parts == 2 ? 0 : ns));
 out:
     return status;
 }

@@ -8,41 +8,6 @@
 #include "common/format.h"
 #include "overlap/timeline.h"
 
-/* ---- --explain ---- */
-
-void step_explain(const struct step *p)
-{
-    const struct buckets *b = &p->buckets;
-    fprintf(p->out, "%s: %" PRId64 " tensors in %" PRId64 " layers, %" PRId64 " elements of %s, "
-            "%" PRId64 " bytes\nrule %s, tensors in the order in which their gradients get ready: "
-            "the reverse of their registration\n", p->model.name, p->model.n_tensors,
-            p->model.n_layers, p->model.count, dtype_name(p->s->dtype),
-            p->model.count * (int64_t)dtype_size(p->s->dtype), bucket_rule_name(p->rule));
-    for (int k = 0; k < b->n; k++) {
-        const struct bucket *bucket = &b->items[k];
-        int64_t bytes = 0;
-        const struct tensor *t = NULL;
-        fprintf(p->out, "\nbucket %d of %d in launch order (B%d in the article's count), ", k, b->n,
-                b->n - 1 - k);
-        if (bucket->cap)
-            fprintf(p->out, "cap %.6g MiB\n", step_mib(bucket->cap));
-        else
-            fprintf(p->out, "no cap\n");
-        for (int i = 0; i < bucket->n; i++) {
-            t = &p->model.tensors[b->order[bucket->first + i]];
-            bytes += t->count * (int64_t)dtype_size(p->s->dtype);
-            fprintf(p->out, "  %-44s %12" PRId64 " bytes, together %12" PRId64 "\n", t->name,
-                    t->count * (int64_t)dtype_size(p->s->dtype), bytes);
-        }
-        if (t && bucket->cap && bytes >= bucket->cap)
-            fprintf(p->out, "  closed bucket %d after %s: %.1f >= %.1f MiB\n", k, t->name,
-                    step_mib(bytes), step_mib(bucket->cap));
-        else
-            fprintf(p->out, "  closed bucket %d at the end: no tensor is left (%.1f MiB)\n", k,
-                    step_mib(bytes));
-    }
-}
-
 /* ---- head ---- */
 
 const char *step_slow(const struct step *p, char buffer[STEP_SLOW_SIZE])
@@ -61,7 +26,8 @@ static void print_never(const struct step *p)
     int k = buckets_find(&p->buckets, &p->model, t), last = p->buckets.n - 1;
     char line[512], later[64] = "";
     if (k + 1 < last)
-        snprintf(later, sizeof later, "; buckets %d to %d wait for it", k + 1, last);
+        snprintf(later, sizeof later, "; buckets %d %s %d wait for it", k + 1,
+                 k + 2 < last ? "to" : "and", last);
     else if (k < last)
         snprintf(later, sizeof later, "; bucket %d waits for it", last);
     snprintf(line, sizeof line,
@@ -84,9 +50,10 @@ static void print_head(const struct step *p)
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
     char bytes[FORMAT_SIZE], line[320], slow[STEP_SLOW_SIZE];
-    fprintf(p->out, "overlap: %s, %" PRId64 " tensors in %" PRId64 " layers, %s of %s, %s, on each "
-            "of %d rank%s\n", p->model.name, p->model.n_tensors, p->model.n_layers,
-            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
+    fprintf(p->out, "overlap: %s, %" PRId64 " tensor%s in %" PRId64 " layer%s, %s of %s, %s, on "
+            "each of %d rank%s\n", p->model.name, p->model.n_tensors,
+            p->model.n_tensors == 1 ? "" : "s", p->model.n_layers,
+            p->model.n_layers == 1 ? "" : "s", format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
             dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
     if (s->times_only)
         format_words(p->out, "note", "simulated GPUs, and no data moves; times are modelled");
@@ -106,6 +73,12 @@ static void print_head(const struct step *p)
     if (s->backend == BACKEND_CUDA)
         fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of "
                 "%d runs that of the median time\n", work_words[s->work], STEP_RUNS);
+    else if (!s->random)
+        fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
+                step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
+    if (s->random)
+        fprintf(p->out, "  times     none: a random schedule, seed %" PRIu64 "; each choice counts "
+                "as 1 us\n", s->seed);
     if (s->slow)
         fprintf(p->out, "  slow      %s\n", step_slow(p, slow));
     if (s->slow_link)
@@ -123,6 +96,8 @@ static void print_head(const struct step *p)
 static void print_ranks(const struct step *p)
 {
     int shown = p->s->n_ranks < 16 ? p->s->n_ranks : 16;
+    if (p->s->no_overlap)
+        fprintf(p->out, "\n  and overlapped:");
     fprintf(p->out, "\n  us        compute  communication = hidden + exposed  exposed = slow rank "
             "+ order + tail\n");
     for (int rank = 0; rank < shown; rank++) {
@@ -142,11 +117,29 @@ static void print_cause(const struct step *p, const char **label, const char *li
     *label = "";
 }
 
-/* The causes of what is exposed on a rank, in the order in which they add up to it. */
+static void print_tail(const struct step *p, const char **label, int64_t tail)
+{
+    const struct buckets *b = &p->buckets;
+    const struct bucket *last = &b->items[buckets_last(b)];
+    int64_t more = last->bytes - last->cap;
+    char line[400];
+    int used = snprintf(line, sizeof line, "%.1f us, the tail: bucket %d, %.1f MiB, completes with "
+                        "the last layer, and has nothing left to hide behind", step_us(tail),
+                        buckets_last(b), step_mib(last->bytes));
+    if (last->cap && more > 0)
+        snprintf(line + used, sizeof line - (size_t)used, "; bucket too large: with %s it is %.1f "
+                 "MiB beyond its cap, about %.1f us of this",
+                 p->model.tensors[b->order[last->first + last->n - 1]].name, step_mib(more),
+                 step_us(tail) * (double)more / (double)last->bytes);
+    print_cause(p, label, line);
+}
+
+/* The causes of what is exposed on the rank whose backward pass ends last, in the order in which
+ * they add up to it; and, since that rank never waits for a slow one, what another pays. */
 static void print_why(const struct step *p, int rank)
 {
     const struct figures *f = &p->overlapped.figures[rank];
-    const struct bucket *last = &p->buckets.items[p->buckets.n - 1];
+    int other = figures_waiting(p->overlapped.figures, p->s->n_ranks);
     char line[400];
     const char *label = "why";
     if (f->slow) {
@@ -162,22 +155,21 @@ static void print_why(const struct step *p, int rank)
                      ? " (all communication takes longer than the backward pass)" : "");
         print_cause(p, &label, line);
     }
-    if (f->tail) {
-        int used = snprintf(line, sizeof line, "%.1f us, the tail: bucket %d, %.1f MiB, completes "
-                            "with the last layer, and has nothing left to hide behind",
-                            step_us(f->tail), p->buckets.n - 1, step_mib(last->bytes));
-        int64_t more = last->bytes - last->cap;
-        if (last->cap && more > 0)
-            snprintf(line + used, sizeof line - (size_t)used, "; bucket too large: %.1f MiB are "
-                     "beyond its cap, about %.1f us of this", step_mib(more),
-                     step_us(f->tail) * (double)more / (double)last->bytes);
+    if (f->tail)
+        print_tail(p, &label, f->tail);
+    if (f->exposed == 0)
+        print_cause(p, &label, p->s->n_ranks > 1 ? "nothing is exposed"
+                                                 : "nothing is exposed: one rank sends nothing");
+    if (other != rank && p->overlapped.figures[other].slow > f->slow) {
+        snprintf(line, sizeof line, "%.1f us are lost on rank %d to a slow rank: its buckets wait "
+                 "until every rank has computed them",
+                 step_us(p->overlapped.figures[other].slow), other);
         print_cause(p, &label, line);
     }
-    if (f->exposed == 0)
-        format_words(p->out, label, "nothing is exposed");
-    if (f->idle) {
+    if (f->idle && p->s->n_ranks > 1) {
         snprintf(line, sizeof line, "(bucket not ready: for %.1f us of the backward pass no bucket "
-                 "is complete and unsent, and the links rest)", step_us(f->idle));
+                 "is complete and unsent, and the links rest; nothing is lost by that alone)",
+                 step_us(f->idle));
         format_words(p->out, "", line);
     }
 }
@@ -217,12 +209,10 @@ static void print_numbers(const struct step *p)
 {
     int n = p->s->n_ranks, rank = figures_slowest(p->overlapped.figures, n);
     const struct figures *f = &p->overlapped.figures[rank], *g = &p->serial.figures[rank];
-    const struct bucket *last = &p->buckets.items[p->buckets.n - 1];
     int64_t arrived = complete(p->overlapped.figures, n);
+    int64_t alone = g->compute + g->last_bucket;
+    int64_t ideal = alone > g->communication ? alone : g->communication;
     char line[320];
-    double share = p->model.count ? (double)last->count / (double)p->model.count : 0;
-    double alone = step_us(g->compute) + share * step_us(g->communication);
-    double ideal = alone > step_us(g->communication) ? alone : step_us(g->communication);
     fprintf(p->out, "\n  %-20s%12s%12s\n", "us", "overlapped", "serial");
     print_row(p, "compute", f->compute, g->compute, "the backward pass");
     print_row(p, "communication", f->communication, g->communication, "some bucket is under way");
@@ -238,11 +228,12 @@ static void print_numbers(const struct step *p)
     print_row(p, "iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
               "with the optimizer");
     fprintf(p->out, "  of rank %d, whose backward pass ends last; %.2f times as fast as serial\n",
-            rank, ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns));
+            rank, p->overlapped.story.timing.total_ns
+                      ? ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns)
+                      : 1);
     snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's "
-             "share of communication, or all communication where that is longer; each as it is in "
-             "the serial run, alone. Overlapped takes %.2f times that", ideal,
-             ideal > 0 ? step_us(arrived) / ideal : 1);
+             "ring, or all communication where that is longer; each as it is in the serial run. "
+             "Overlapped takes %.2f times that", step_us(ideal), ideal ? ratio(arrived, ideal) : 1);
     format_words(p->out, "ideal", line);
     print_why(p, rank);
 }
@@ -253,6 +244,10 @@ static void print_verdicts(const struct step *p)
     fprintf(p->out, "\n");
     if (p->s->times_only) {
         fprintf(p->out, "  values                     n/a: --times-only moves no data\n");
+        return;
+    }
+    if (p->never_ready) {
+        fprintf(p->out, "  values                     n/a: the iteration never ends\n");
         return;
     }
     fprintf(p->out, "  all ranks bit-identical    %s\n", v->n_different ? "NO" : "yes");
@@ -271,12 +266,15 @@ enum status step_report(const struct step *p, int ops)
         print_head(p);
         if (ops)
             TRY(step_list(p, shown));
-        fprintf(p->out, "\n%s: digits are buckets in launch order, u is the optimizer, a dot is "
-                "rest\n", p->s->no_overlap ? "serial" : "overlapped");
-        timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of, p->out);
-        print_ranks(p);
-        if (!p->never_ready)
+        fprintf(p->out, "\n%s: digits are buckets in launch order%s, u is the optimizer, a dot is "
+                "rest\n", p->s->no_overlap ? "serial" : "overlapped",
+                p->buckets.n > 10 ? " (0 again after 9)" : "");
+        timeline_print(&shown->story.plan, &shown->story.timing, p->bucket_of,
+                       p->s->random ? "choices" : "us", p->out);
+        if (!p->never_ready && !p->s->random) {
+            print_ranks(p);
             print_numbers(p);
+        }
         fprintf(p->out, "  host      waits inside the step: 0 (every op is queued before the first "
                 "is waited for)\n");
     }

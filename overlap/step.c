@@ -17,7 +17,8 @@
 static enum status choose_rule(struct step *p)
 {
     const struct settings *s = p->s;
-    int explicit_cap = s->cap_mib > 0 || (!s->layers && strcmp(p->model.name, "article") == 0);
+    int explicit_cap = s->cap_mib > 0 || s->sweep ||
+                       (!s->layers && strcmp(p->model.name, "article") == 0);
     p->rule = explicit_cap && s->first_mib == 0 ? BUCKETS_EXPLICIT : BUCKETS_PYTORCH;
     if (!s->bucket_rule)
         return STATUS_OK;
@@ -52,6 +53,41 @@ static enum status find_never_ready(struct step *p)
                       p->model.tensors[0].name);
 }
 
+/* Pairs of options of which one would be ignored. */
+static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
+                                struct error *err)
+{
+    const int one = rule == BUCKETS_ONE, equal = rule == BUCKETS_EXPLICIT;
+    const struct { int given; const char *sentence; } pairs[] = {
+        {one && s->cap_mib > 0, "--bucket-cap-mb: rule one has no cap"},
+        {one && s->sweep, "--sweep-cap: rule one has no cap"},
+        {(one || equal) && s->first_mib > 0, "--first-bucket-mb: only rule pytorch has a cap of "
+                                             "its own for the first bucket"},
+        {s->explain && s->sweep, "--explain with --sweep-cap: one cap at a time is explained; take "
+                                 "--bucket-cap-mb"},
+        {s->explain && s->trace != TRACE_NONE, "--explain runs nothing, --trace shows a run"},
+        {s->explain && s->never_ready, "--explain runs nothing, and --never-ready changes no "
+                                       "bucket"},
+        {s->explain && s->no_overlap, "--explain runs nothing, and --no-overlap changes no bucket"},
+        {s->sweep && s->cap_mib > 0, "--sweep-cap and --bucket-cap-mb: both give caps"},
+        {s->sweep && s->no_overlap, "--sweep-cap with --no-overlap: a serial iteration hides "
+                                    "nothing with any cap"},
+        {s->sweep && s->never_ready, "--never-ready with --sweep-cap: the iteration ends with no "
+                                     "cap"},
+        {s->sweep && s->random, "--schedule random with --sweep-cap: choices are no times"},
+        {s->sweep && s->trace != TRACE_NONE, "--trace shows one run, --sweep-cap makes many"},
+        {s->sweep && s->quiet, "--quiet prints the verdicts only, and --sweep-cap has none"},
+        {s->no_overlap && s->never_ready, "--no-overlap with --never-ready: no ring begins before "
+                                          "all is computed, and that never is"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].given)
+            return fail(err, STATUS_USAGE, "%s; leave one out", pairs[i].sentence);
+    return s->n_seeds ? fail(err, STATUS_USAGE, "--schedule search: overlap runs one schedule; "
+                             "model or random:SEED is wanted")
+                      : STATUS_OK;
+}
+
 static enum status open_model(struct step *p)
 {
     enum status status = STATUS_OK;
@@ -65,6 +101,7 @@ static enum status open_model(struct step *p)
     TRY(s->layers ? model_open_layers(&p->model, s->layers, p->err)
                   : model_open(&p->model, s->network ? s->network : "article", p->err));
     TRY(choose_rule(p));
+    TRY(refuse_pairs(s, p->rule, p->err));
     TRY(step_pack(p, s->cap_mib > 0 ? s->cap_mib : 25));
     TRY(find_never_ready(p));
 out:
@@ -128,7 +165,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
     TRY(check_plan(&story->plan, &story->proof, p->err));
     TRY(run_open(&story->device, backend, &story->plan, &options, p->err));
     TRY(run_plan(story->device, &story->plan, &s->data, &options, &story->timing, p->err));
-    if (!times_only)
+    if (!times_only && !p->never_ready)
         TRY(verify(story->device, &story->plan, &s->data, &story->verdict, p->err));
     TRY(allocate((void **)&it->figures, s->n_ranks, sizeof *it->figures, "figures", p->err));
     TRY(figures_find(&story->plan, &p->buckets, &story->timing, it->figures, p->err));
@@ -236,6 +273,7 @@ static enum status show_iteration(struct step *p, struct iteration *it)
     TRY(training_open(&training, &p->model, &p->buckets, it->figures, p->s->n_ranks, p->err));
     training.overlapped = it == &p->overlapped;
     training.slow = step_slow(p, slow);
+    training.never_ready = p->never_ready ? p->never_ready->name : NULL;
     it->story.training = &training;
     TRY(show(p->s, &it->story, p->err));
     if (p->s->trace_file)
@@ -255,15 +293,6 @@ enum status overlap_step(struct settings *s, struct error *err)
         step_explain(&p);
         goto out;
     }
-    if (s->n_seeds)
-        TRY(fail(err, STATUS_USAGE, "--schedule search: overlap runs one schedule; model or "
-                 "random:SEED is wanted"));
-    if (s->sweep && s->never_ready)
-        TRY(fail(err, STATUS_USAGE, "--never-ready with --sweep-cap: the iteration ends with no "
-                 "cap; leave one out"));
-    if (s->trace != TRACE_NONE && s->sweep)
-        TRY(fail(err, STATUS_USAGE, "--trace shows one run, --sweep-cap makes many; leave one "
-                 "out"));
     TRY(settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));

@@ -1,5 +1,5 @@
-/* step_parts.h - what step.c (the command), report.c (its words), listing.c (its ops) and sweep.c
- * (its table of caps) share; nobody else includes it. */
+/* step_parts.h - what step.c (the command), explain.c (its buckets), report.c (its words),
+ * listing.c (its ops) and sweep.c (its table of caps) share; nobody else includes it. */
 #ifndef OVERLAP_STEP_PARTS_H
 #define OVERLAP_STEP_PARTS_H
 

@@ -46,13 +46,13 @@ enum status step_sweep(struct step *p)
 {
     enum status status = STATUS_OK;
     double caps[MOST_CAPS], exposed, iteration, best = INFINITY, best_cap = 0;
-    int64_t n_ops;
+    int64_t n_ops, best_ops = 0;
     int n, measured = p->s->backend == BACKEND_CUDA;
     TRY(read_caps(p, caps, &n));
-    printf("caps of buckets: %s, %d ranks, backward %.1f us\n\n"
+    printf("caps of buckets: %s, %d ranks, backward %.1f us, rule %s\n\n"
            "                               model: %s%s\n"
            "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name,
-           p->s->n_ranks, p->backward_us, p->s->model.name,
+           p->s->n_ranks, p->backward_us, bucket_rule_name(p->rule), p->s->model.name,
            measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
@@ -65,12 +65,14 @@ enum status step_sweep(struct step *p)
             printf("   %10.1f  %12.1f", exposed, iteration);
         }
         printf("\n");
-        if (iteration < best) {
+        if (iteration < best || (iteration == best && n_ops < best_ops)) {
             best = iteration;
+            best_ops = n_ops;
             best_cap = caps[i];
         }
     }
-    printf("\n  best: %.6g MiB, %.1f us an iteration (%s)\n", best_cap, best,
+    printf("\n  best: --bucket-cap-mb %.6g%s, %.1f us an iteration (%s)\n", best_cap,
+           p->rule == BUCKETS_PYTORCH && p->s->first_mib == 0 ? " --bucket-rule pytorch" : "", best,
            measured ? "measured, medians" : "modelled");
 out:
     return status;

@@ -38,11 +38,11 @@ static void draw(const struct plan *plan, const struct timing *timing, int rank,
 }
 
 void timeline_print(const struct plan *plan, const struct timing *timing, const int *bucket_of,
-                    FILE *file)
+                    const char *unit, FILE *file)
 {
     char line[SLOTS + 1];
     int shown = plan->n_ranks <= MOST_RANKS ? plan->n_ranks : MOST_RANKS;
-    fprintf(file, "%-19s0%*.1f us\n", "", SLOTS - 4, (double)timing->total_ns / 1000);
+    fprintf(file, "%-19s0%*.1f %s\n", "", SLOTS - 2 - (int)strlen(unit), (double)timing->total_ns / 1000, unit);
     for (int rank = 0; rank < shown; rank++)
         for (int lane = 0; lane < N_LANES; lane++) {
             char label[32] = "";

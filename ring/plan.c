@@ -176,7 +176,7 @@ const char *op_name(const struct plan *plan, int64_t id, char buffer[OP_NAME_SIZ
     if (op->step != NONE)
         end += snprintf(end, (size_t)(limit - end), "s%d.", op->step);
     end += snprintf(end, (size_t)(limit - end), "%s.r%d", kind_names[op->kind], op->rank);
-    if (plan->pieces > 1 && op->piece != NONE)
+    if ((plan->pieces > 1 || op->kind == OP_COMPUTE) && op->piece != NONE)
         snprintf(end, (size_t)(limit - end), ".p%d", op->piece);
     return buffer;
 }

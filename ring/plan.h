@@ -60,7 +60,8 @@ struct op {
     enum lane lane; /* with rank: whose lane it is queued on */
     int rank;
     /* Labels for people; NONE where meaningless. A bucket is one of several all-reduces of a plan,
-     * a layer is what a compute makes the gradients of. */
+     * a layer is what a compute makes the gradients of; of one that two computes share, the pieces
+     * are 0 and 1. */
     int iteration, bucket, step, segment, piece, layer;
     int n_waits;
     int scaled;         /* compute: the data is divided by n_ranks as it is written, for avg */

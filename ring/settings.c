@@ -279,8 +279,8 @@ SETTER(set_compute)
                 quote_text(text).text);
 }
 
-SETTER(set_never) { SETTINGS; return set_file("never-ready", text, &s->never_ready, err); }
-SETTER(set_sweep) { SETTINGS; return set_file("sweep-cap", text, &s->sweep, err); }
+SETTER(set_never) { SETTINGS; (void)err; s->never_ready = text; return STATUS_OK; }
+SETTER(set_sweep) { SETTINGS; (void)err; s->sweep = text; return STATUS_OK; }
 
 /* A small number at *text, and then this character: moves behind both. -1: there is none. */
 static int take_rank(const char **text, char then)
@@ -379,8 +379,8 @@ static const struct option_row rows[] = {
     {0, "backward-us", "T", OVERLAP | PLAN,
      "how long the backward pass takes (otherwise from the model's work)", set_backward},
     {0, "compute", "KIND", OVERLAP,
-     "real GPUs: a backward pass that is bound by arithmetic (default) or\n"
-     "memory, or that waits and leaves the chip empty",
+     "real GPUs: the backward pass is bound by arithmetic (default) or by\n"
+     "memory, or it waits and leaves the chip empty",
      set_compute},
     {0, "never-ready", "NAME", OVERLAP | PLAN,
      "no rank computes the gradient of this tensor: what waits for it?", set_never},

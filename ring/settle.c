@@ -266,6 +266,38 @@ static enum status check_shown(struct settings *s, struct error *err)
     return output_check(s->trace_file, err);
 }
 
+/* Whether something is copied between the two: in a ring, between neighbours. */
+static int is_link(const struct settings *s, const struct plan *plan, int a, int b)
+{
+    if (!plan)
+        return (a + 1) % s->n_ranks == b || (b + 1) % s->n_ranks == a;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        const struct op *op = &plan->ops[id];
+        if (op->kind == OP_COPY && ((op->src.rank == a && op->dst.rank == b) ||
+                                    (op->src.rank == b && op->dst.rank == a)))
+            return 1;
+    }
+    return 0;
+}
+
+static enum status settle_slow_link(struct settings *s, const struct plan *plan, struct error *err)
+{
+    const int *ranks = s->slow_ranks;
+    if (!s->slow_link)
+        return STATUS_OK;
+    if (ranks[0] >= s->n_ranks || ranks[1] >= s->n_ranks)
+        return fail(err, STATUS_USAGE, "--slow %s: there are ranks 0 to %d",
+                    quote_text(s->slow_link).text, s->n_ranks - 1);
+    if (!is_link(s, plan, ranks[0], ranks[1]))
+        return fail(err, STATUS_USAGE, "--slow %s: nothing is copied between ranks %d and %d%s",
+                    quote_text(s->slow_link).text, ranks[0], ranks[1],
+                    plan ? "" : "; neighbours in the ring are wanted");
+    s->model.slow_ranks[0] = ranks[0];
+    s->model.slow_ranks[1] = ranks[1];
+    s->model.slow_times = s->slow_link_times;
+    return STATUS_OK;
+}
+
 enum status settings_settle(struct settings *s, const struct plan *plan, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -286,13 +318,7 @@ enum status settings_settle(struct settings *s, const struct plan *plan, struct 
         TRY(init_parse(&s->data, s->init ? s->init : "index", s->dtype, s->redop == REDOP_PROD,
                        err));
     TRY(check_outputs(s, err));
-    for (int i = 0; i < 2 && s->slow_link; i++) {
-        s->model.slow_ranks[i] = s->slow_ranks[i];
-        if (s->slow_ranks[i] >= s->n_ranks)
-            TRY(fail(err, STATUS_USAGE, "--slow %s: there are ranks 0 to %d",
-                     quote_text(s->slow_link).text, s->n_ranks - 1));
-    }
-    s->model.slow_times = s->slow_link_times;
+    TRY(settle_slow_link(s, plan, err));
 out:
     return status;
 }

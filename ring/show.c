@@ -195,7 +195,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .plan = &story->plan, .proof = &story->proof,
         .timing = &story->timing,
         .values = story->two_passes ? &story->values : NULL,
-        .verdict = s->times_only ? NULL : &story->verdict, .training = story->training,
+        .verdict = s->times_only || s->never_ready ? NULL : &story->verdict, .training = story->training,
         .second_hash = story->second_hash,
         .backend = story->device->verbs->name, .engine = "eager",
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,

@@ -29,6 +29,7 @@ struct scene_figures { /* of one rank: how long it computes, and how long gradie
 struct scene_training {
     const char *model;                   /* "resnet18" */
     const char *slow;                    /* the rank that is slow, in words, or "" */
+    const char *never_ready;             /* the tensor whose gradient no rank makes, or NULL */
     int overlapped;                      /* rings begin while the backward pass still computes */
     int n_buckets, n_layers;
     const struct scene_bucket *buckets;  /* in launch order; ops' label `bucket` counts them */

@@ -35,6 +35,8 @@ static void print_training(const struct scene_training *t, FILE *file)
     json_named(file, "model", t->model);
     if (t->slow[0])
         json_named(file, "slow", t->slow);
+    if (t->never_ready)
+        json_named(file, "never_ready", t->never_ready);
     fprintf(file, ",\"overlapped\":%s,\"buckets\":[", t->overlapped ? "true" : "false");
     for (int i = 0; i < t->n_buckets; i++)
         fprintf(file, "%s{\"bucket\":%d,\"bytes\":%" PRId64 ",\"first\":%" PRId64

@@ -5,6 +5,7 @@
 
 #include "overlap/figures.h" /* first: check.h defines a macro `fail` */
 #include "overlap/overlap.h"
+#include "ring/plan_text.h"
 
 #include "tests/files.h"
 #include "tests/run_contract.h"
@@ -160,6 +161,45 @@ START_TEST(layers_of_ones_own)
 }
 END_TEST
 
+static enum status open_text(struct model *model, const char *text, struct error *err)
+{
+    open_folder();
+    const struct path path = in("layers");
+    FILE *file = fopen(path.text, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    enum status status = model_open_layers(model, path.text, err);
+    remove_folder();
+    return status;
+}
+
+START_TEST(layers_from_a_file)
+{
+    static const struct { const char *text, *says; } bad[] = {
+        {"a 1\na 2\n", "'a'"}, {"b.w 1\nc 1\nb.w 1\n", "'b.w'"}, {". 5\n", ":1:"},
+        {"ok 1\na. 5\n", ":2:"}, {".a 5\n", ":1:"}, {"\x1b[31mred 5\n", ":1:"},
+        {"\xc2\x9b" "31mred 5\n", ":1:"}, {"a\x7f 5\n", ":1:"}, {"a\n", ":1:"},
+        {"a 5 x\n", ":1:"}, {"# none\n", "no tensor"},
+    };
+    char text[2 * MODEL_NAME_SIZE];
+    struct model model;
+    struct error err = {""};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(open_text(&model, bad[i].text, &err) == STATUS_USAGE, "%s", bad[i].text);
+        ck_assert_msg(strstr(err.text, bad[i].says) != NULL, "'%s': %s", bad[i].text, err.text);
+    }
+    /* a byte order mark, letters of any alphabet, and all of a long name */
+    snprintf(text, sizeof text, "\xef\xbb\xbf\xc3\xa9.w 1\n%0*d.w 2\n", MODEL_NAME_SIZE - 3, 7);
+    ck_assert_msg(open_text(&model, text, &err) == STATUS_OK, "%s", err.text);
+    ck_assert_str_eq(model.tensors[0].name, "\xc3\xa9.w");
+    ck_assert_str_eq(model.layers[0].name, "\xc3\xa9");
+    ck_assert_uint_eq(strlen(model.tensors[1].name), MODEL_NAME_SIZE - 1);
+    ck_assert_str_eq(model.tensors[1].name + MODEL_NAME_SIZE - 4, "7.w");
+    model_free(&model);
+}
+END_TEST
+
 /* ---- the iteration as a plan ---- */
 
 /* Small layers, so that buckets end within and between them. */
@@ -173,17 +213,13 @@ static void open_iteration(struct iteration *it, int cap)
 {
     struct error err = {""};
     const int counts[] = {7, 0, 12, 5, 31, 1};
-    open_folder();
-    const struct path path = in("layers");
-    FILE *file = fopen(path.text, "w");
-    ck_assert_ptr_nonnull(file);
-    for (int i = 0; i < 6; i++) {
-        fprintf(file, "l%d.weight %d\nl%d.bias 3 # a bias\n", i, counts[i], i);
+    char text[400];
+    for (int i = 0, used = 0; i < 6; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "l%d.weight %d\nl%d.bias 3 # a bias\n", i, counts[i], i);
         it->layer_ns[i] = 500 * (i + 1);
     }
-    fclose(file);
-    ck_assert_msg(model_open_layers(&it->model, path.text, &err) == STATUS_OK, "%s", err.text);
-    remove_folder();
+    ck_assert_msg(open_text(&it->model, text, &err) == STATUS_OK, "%s", err.text);
     ck_assert_int_eq(it->model.n_layers, 6);
     ck_assert_int_eq(buckets_open(&it->buckets, &it->model, 4, BUCKETS_EXPLICIT, 0, cap, &err), 0);
 }
@@ -352,6 +388,7 @@ START_TEST(figures_by_hand)
     ck_assert_int_eq(f[0].hidden, 1000);
     ck_assert_int_eq(f[0].exposed, 5000);
     ck_assert_int_eq(f[0].compute_end, 10000);
+    ck_assert_int_eq(f[0].last_bucket, 12000 - 9000);
     ck_assert_int_eq(f[0].iteration, 12000);
     ck_assert_int_eq(f[0].idle, 4000 + 1000); /* to 4, and from 9 to 10 */
     ck_assert_int_eq(f[1].communication, 0);
@@ -376,11 +413,28 @@ START_TEST(causes_by_hand)
     ck_assert_int_eq(f[0].slow, 1000);  /* 4 to 5 */
     ck_assert_int_eq(f[0].order, 7000); /* 5 to 12 */
     ck_assert_int_eq(f[0].tail, 3000);  /* 12 to 15 */
+    ck_assert_int_eq(f[0].last_bucket, 3000); /* bucket 0 ends at 12 */
     ck_assert_int_eq(f[0].idle, 2000);
+    ck_assert_int_eq(figures_waiting(f, 2), 0);
     ck_assert_int_eq(figures_slowest(f, 2), 1);
     plan_free(&plan);
 }
 END_TEST
+
+/* As text, and from it: its names are distinct. */
+static void assert_reads_back(const struct plan *plan)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(file);
+    plan_write(plan, file);
+    fclose(file);
+    struct plan again = read_plan(text);
+    ck_assert_int_eq(again.n_ops, plan->n_ops);
+    plan_free(&again);
+    free(text);
+}
 
 /* A gradient that no rank computes: its bucket and all later ones stay, and so does the optimizer;
  * the plan is refuted. Wherever the tensor lies in its layer. */
@@ -391,7 +445,7 @@ START_TEST(a_tensor_that_never_becomes_ready)
     for (int64_t t = 0; t < it.model.n_tensors; t++) {
         const struct tensor *never = &it.model.tensors[t];
         int k = buckets_find(&it.buckets, &it.model, never);
-        int64_t computed = 0;
+        int64_t computed = 0, time = 0, n_empty = 0;
         struct plan plan;
         struct error err = {""};
         const struct overlap_shape shape = {
@@ -402,10 +456,17 @@ START_TEST(a_tensor_that_never_becomes_ready)
         for (int64_t id = 0; id < plan.n_ops; id++) {
             ck_assert_int_lt(plan.ops[id].bucket, k);
             ck_assert_int_ne(plan.ops[id].kind, OP_UPDATE);
-            if (plan.ops[id].kind == OP_COMPUTE)
+            if (plan.ops[id].kind == OP_COMPUTE) {
                 computed += plan.ops[id].dst.count;
+                time += plan.ops[id].cost_ns;
+                n_empty += plan.ops[id].dst.count == 0;
+            }
         }
         ck_assert_int_eq(computed, 3 * (it.model.count - never->count));
+        ck_assert_int_eq(time, 3 * 500 * (1 + 2 + 3 + 4 + 5 + 6)); /* none is lost, none is new */
+        int nothing_left = it.model.layers[never->layer].count == never->count;
+        ck_assert_int_eq(n_empty, nothing_left ? 3 : 0); /* a layer takes its time all the same */
+        assert_reads_back(&plan);
         struct proof proof = prove(&plan);
         ck_assert_int_gt(proof_total(&proof), 0);
         proof_free(&proof);
@@ -426,6 +487,7 @@ Suite *overlap_suite(void)
     tcase_add_test(tests, three_linear_layers_either_way_round);
     tcase_add_test(tests, types_are_not_mixed);
     tcase_add_test(tests, layers_of_ones_own);
+    tcase_add_test(tests, layers_from_a_file);
     tcase_add_test(tests, proven_and_no_compute_waits);
     tcase_add_test(tests, a_compute_that_waits_is_found);
     tcase_add_test(tests, every_wait_is_needed);

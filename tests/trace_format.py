@@ -35,7 +35,7 @@ class Run:
         self.used = set()
 
     def verified(self):
-        return "--times-only" not in self.text
+        return "--times-only" not in self.text and "--never-ready" not in self.text
 
     def expects(self, when, thing):
         """True, False, or None: may be there or not."""
@@ -51,6 +51,7 @@ class Run:
             "--schedule search": lambda: option("search:"),
             "overlap": lambda: self.overlap,
             "overlap --slow rank": lambda: self.overlap and option("--slow rank"),
+            "overlap --never-ready": lambda: option("--never-ready"),
             "copy or reduce": lambda: thing["kind"] in ("copy", "reduce"),
             "at most 1000000 ops": lambda: header["n_ops"] <= 1000000,
             "not empty": lambda: thing != {},
