@@ -137,6 +137,16 @@ out:
 
 /* ---- running ---- */
 
+/* Where a plan is too much to plan or to prove, its many buckets are what can be changed. */
+static enum status name_buckets(const struct step *p, enum status status)
+{
+    const struct error cause = *p->err;
+    return status == STATUS_MACHINE
+               ? fail(p->err, status, "%s (%d buckets of %d ranks: a larger cap makes fewer)",
+                      cause.text, p->buckets.n, p->s->n_ranks)
+               : status;
+}
+
 enum status step_plan(const struct step *p, struct plan *plan, int serial)
 {
     const struct settings *s = p->s;
@@ -145,7 +155,7 @@ enum status step_plan(const struct step *p, struct plan *plan, int serial)
         .redop = s->redop, .model = &p->model, .buckets = &p->buckets, .layer_ns = p->layer_ns,
         .slowness = p->slowness, .never_ready = p->never_ready, .serial = serial,
     };
-    return overlap_plan(plan, &shape, p->err);
+    return name_buckets(p, overlap_plan(plan, &shape, p->err));
 }
 
 enum status step_run(const struct step *p, struct iteration *it, int serial,
@@ -162,7 +172,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
     };
     story->seed = s->seed;
     TRY(step_plan(p, &story->plan, serial));
-    TRY(check_plan(&story->plan, &story->proof, p->err));
+    TRY(name_buckets(p, check_plan(&story->plan, &story->proof, p->err)));
     TRY(run_open(&story->device, backend, &story->plan, &options, p->err));
     TRY(run_plan(story->device, &story->plan, &s->data, &options, &story->timing, p->err));
     if (!times_only && !p->never_ready)

@@ -178,7 +178,8 @@ static void print_verdict(const struct text *t)
     if (dtype_is_float(s->plan->dtype) && s->plan->goal == GOAL_ALLREDUCE)
         fprintf(t->file,
                 v->distance > 0 ? "  %-25s  at most %.3g (relative: %.3g)%s\n"
-                                : "  %-25s  none\n",
+                : v->n_infinite + v->n_nan > 0 ? "  %-25s  none, where both are finite\n"
+                                               : "  %-25s  none\n",
                 "distance to float64", v->distance, v->relative,
                 v->n_wrong ? "" : ", since each addition rounds");
     if (v->n_infinite + v->n_nan > 0)

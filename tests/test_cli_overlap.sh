@@ -160,6 +160,9 @@ wants_right
 wants_line 'each choice counts as 1 us' "$top/out"
 grep -q 'times as fast\|exposed\|ideal' "$top/out" && complain "choices are taken for times"
 verdict "overlap --schedule random: no times"
+run overlap --backend host --times-only --layers 20000x4KiB --bucket-cap-mb 0.001 -g 8
+wants_refusal 3 'a larger cap makes fewer'
+verdict "overlap: too much to prove"
 printf 'a 6\nb 0\n' >zero && run overlap --backend host -g 2 --layers zero
 wants_right
 wants_line 'tail: bucket 0' "$top/flat"
