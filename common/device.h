@@ -7,6 +7,9 @@
  * Life:  device_open -> alloc -> put .. -> sync -> { copy reduce compute scale delay record wait }
  *        -> sync -> elapsed .. get .. -> close.    After a sync new work may be queued.
  *
+ * Or the work is kept as a graph, and queued as a whole as often as wanted:
+ *        graph_begin -> { copy .. wait } -> graph_end -> { graph_launch .. -> sync -> elapsed .. }
+ *
  * Ids are small integers end to end: ranks 0.., streams rank * N_LANES + lane, events 0.. as many
  * as alloc was told. For op i of a plan event 2i marks its begin and event 2i+1 its end.
  *
@@ -130,6 +133,17 @@ struct device_verbs {
 
     /* After sync: when the event happened, in ns since the clock started. */
     enum status (*elapsed)(struct device *d, int64_t event, int64_t *ns, struct error *err);
+
+    /* A graph: from begin to end the verbs that queue are kept, in place of being carried out, and
+     * launch queues all that was kept, on its streams and by its events, once. A device has one
+     * graph; begin throws an earlier one away. An event is recorded once in a graph, before
+     * anything in it waits for it. Between two syncs there are either launches alone, each
+     * beginning when the one before has ended, or other verbs alone; an event's time is then that
+     * of the last launch. Refused, naming the ranks: on cuda, a copy over a link without peer
+     * access, since a graph cannot stage it through the host. */
+    enum status (*graph_begin)(struct device *d, struct error *err);
+    enum status (*graph_end)(struct device *d, struct error *err);
+    enum status (*graph_launch)(struct device *d, struct error *err);
 };
 
 /* The backends, in the order in which `auto` prefers them. */

@@ -93,6 +93,8 @@ enum status cuda_finish_all(struct cuda_device *c, struct error *err)
             if (c->ranks[rank].streams[lane])
                 TRY(cuda_finish(c, c->ranks[rank].streams[lane], deadline, lanes[lane], rank,
                                 err));
+    if (c->graph.stream)
+        TRY(cuda_finish(c, c->graph.stream, deadline, "the graph", -1, err));
 out:
     return status;
 }
@@ -187,6 +189,9 @@ static enum status transfer(struct cuda_device *c, const char *verb, struct span
     enum status status = STATUS_OK;
     const size_t size = dtype_size(c->dtype);
     TRY(cuda_check_span(c, span, verb, err));
+    if (c->graph.keeping)
+        return fail(err, STATUS_MACHINE, "%s on rank %d: a graph is being kept, graph_end comes "
+                    "first", verb, span.rank);
     if (c->queued)
         return fail(err, STATUS_MACHINE, "%s on rank %d: work is still queued, sync comes first",
                     verb, span.rank);
@@ -216,6 +221,7 @@ static enum status cuda_get(struct device *d, struct span from, void *to, struct
 
 static void give_back(struct cuda_device *c)
 {
+    cuda_graph_close(c);
     for (int64_t i = 0; i < c->n_events; i++)
         if (c->events[i].event)
             (void)cudaEventDestroy(c->events[i].event);
@@ -247,6 +253,7 @@ static void cuda_close(struct device *d)
         (void)cuda_finish_all(c, NULL);
     if (!c->hung)
         give_back(c);
+    cuda_graph_free(c);
     free(c->events);
     free(c->pairs);
     free(c->gpus);
@@ -272,6 +279,9 @@ static const struct device_verbs verbs = {
     .wait = cuda_wait,
     .sync = cuda_sync,
     .elapsed = cuda_elapsed,
+    .graph_begin = cuda_graph_begin,
+    .graph_end = cuda_graph_end,
+    .graph_launch = cuda_graph_launch,
 };
 
 static enum status make(struct cuda_device **out, const struct device_setup *setup,

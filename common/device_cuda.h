@@ -2,6 +2,7 @@
  *
  *   device_cuda.c            open, close, memory
  *   device_cuda_queue.c      the verbs that queue work, events, sync
+ *   device_cuda_graph.c      keeps what is queued as a CUDA graph
  *   device_cuda_gate.c       holds the GPUs back until a timed round is queued
  *   device_cuda_clock.c      one clock out of several GPUs' clocks
  *   device_cuda_links.c      peer access, tried before it is trusted
@@ -42,6 +43,24 @@ struct cuda_event {
     cudaEvent_t event;
     int gpu;
     int64_t round;
+    int64_t graph;          /* number of the graph that records it, 0 = none; there ... */
+    cudaGraphNode_t node;   /* ... whoever waits for it follows this node; NULL: nobody need wait */
+};
+
+/* Nodes of a graph, each once: what the next node of a stream has to wait for. */
+struct cuda_nodes {
+    cudaGraphNode_t *items;
+    int64_t n, capacity;
+};
+
+struct cuda_graph {
+    int keeping;            /* between graph_begin and graph_end */
+    int64_t number;         /* counts graph_begin */
+    int64_t round;          /* of the last launch, 0 = never */
+    cudaGraph_t nodes;
+    cudaGraphExec_t ready;  /* NULL until graph_end */
+    cudaStream_t stream;    /* of the first GPU; launches are queued here */
+    struct cuda_nodes *ends; /* [n_ranks * N_LANES] */
 };
 
 /* How one GPU's copies reach another GPU; see device_cuda_links.c. */
@@ -61,6 +80,7 @@ struct cuda_device {
     int64_t n_events;
     struct cuda_event *events;
     cudaEvent_t clock_begin, clock_end;
+    struct cuda_graph graph;
     struct cuda_gate *gate;     /* of a timed device, else NULL; see device_cuda_gate.c */
 
     /* A round is the time from the first queued verb to the sync that ends it. */
@@ -106,6 +126,25 @@ void cuda_gate_count(struct cuda_device *c, int stream);
 void cuda_gate_let_go(struct cuda_device *c);
 void cuda_gate_remove(struct cuda_device *c);
 
+/* What the verbs that queue do while a graph is being kept. A kernel is launched between
+ * kernel_begin and kernel_end, which catch it: `launched` is what its launch returned. `to` and
+ * `from` are addresses on the ranks' devices. */
+enum status cuda_graph_copy(struct cuda_device *c, int stream, void *to, const void *from,
+                            size_t bytes, struct error *err);
+enum status cuda_graph_kernel_begin(struct cuda_device *c, int stream, struct error *err);
+enum status cuda_graph_kernel_end(struct cuda_device *c, int stream, cudaError_t launched,
+                                  const char *verb, struct error *err);
+enum status cuda_graph_record(struct cuda_device *c, int64_t event, int stream, struct error *err);
+enum status cuda_graph_wait(struct cuda_device *c, int stream, int64_t event, struct error *err);
+void cuda_graph_close(struct cuda_device *c); /* what CUDA gave; */
+void cuda_graph_free(struct cuda_device *c);  /* and what it takes on the host */
+
+/* The event is created on this GPU, where it is not there already. */
+enum status cuda_event_on(struct cuda_device *c, int64_t event, int gpu, struct error *err);
+
+/* A new round, where none runs: clock, gate. Also called for a launch. */
+enum status cuda_round_begin(struct cuda_device *c, struct error *err);
+
 /* Work that fills a GPU for so long: open measures it, for cuda_work to say how much that is. */
 enum status cuda_work_open(struct cuda_device *c, struct error *err);
 struct kernels_work cuda_work(const struct cuda_device *c, int gpu, int64_t ns,
@@ -131,5 +170,10 @@ enum status cuda_record(struct device *d, int64_t event, int stream, struct erro
 enum status cuda_wait(struct device *d, int stream, int64_t event, struct error *err);
 enum status cuda_sync(struct device *d, struct error *err);
 enum status cuda_elapsed(struct device *d, int64_t event, int64_t *ns, struct error *err);
+
+/* The verbs of device_cuda_graph.c. */
+enum status cuda_graph_begin(struct device *d, struct error *err);
+enum status cuda_graph_end(struct device *d, struct error *err);
+enum status cuda_graph_launch(struct device *d, struct error *err);
 
 #endif

@@ -76,6 +76,8 @@ enum status cuda_gate_shut(struct cuda_device *c, struct error *err)
     TRY(cuda_use(c, 0, err));
     TRY(cuda_ok(cudaLaunchHostFunc(gate->stream, hold, gate), "the gate", -1, err));
     TRY(cuda_ok(cudaEventRecord(gate->event, gate->stream), "the gate", -1, err));
+    if (c->graph.stream)
+        TRY(cuda_ok(cudaStreamWaitEvent(c->graph.stream, gate->event, 0), "the gate", -1, err));
     for (int rank = 0; rank < c->n_ranks; rank++) {
         TRY(cuda_use(c, c->ranks[rank].gpu, err));
         for (int lane = 0; lane < N_LANES; lane++) {

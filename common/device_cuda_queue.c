@@ -84,7 +84,22 @@ struct place {
     cudaStream_t stream;
 };
 
-/* Makes the stream's device current and starts a round where none runs. */
+enum status cuda_round_begin(struct cuda_device *c, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (c->queued)
+        return STATUS_OK;
+    if (c->timed)
+        TRY(cuda_clock_start(c, err));
+    c->round++;
+    c->queued = 1;
+    if (c->timed)
+        TRY(cuda_gate_shut(c, err));
+out:
+    return status;
+}
+
+/* Makes the stream's device current and starts a round where none runs and nothing is kept. */
 static enum status begin(struct cuda_device *c, int stream, const char *verb, struct place *place,
                          struct error *err)
 {
@@ -94,18 +109,32 @@ static enum status begin(struct cuda_device *c, int stream, const char *verb, st
     place->gpu = c->ranks[place->rank].gpu;
     place->blocks = c->gpus[place->gpu].blocks;
     place->stream = c->ranks[place->rank].streams[stream % N_LANES];
-    if (!c->queued) {
-        if (c->timed)
-            TRY(cuda_clock_start(c, err));
-        c->round++;
-        c->queued = 1;
-        if (c->timed)
-            TRY(cuda_gate_shut(c, err));
+    if (!c->graph.keeping) {
+        if (c->queued && c->graph.round == c->round)
+            return fail(err, STATUS_MACHINE, "%s on rank %d: a graph was launched, sync comes "
+                        "first", verb, place->rank);
+        TRY(cuda_round_begin(c, err));
+        cuda_gate_count(c, stream);
     }
-    cuda_gate_count(c, stream);
     TRY(cuda_use(c, place->gpu, err));
 out:
     return status;
+}
+
+static enum status begin_kernel(struct cuda_device *c, int stream, const char *verb,
+                                struct place *place, struct error *err)
+{
+    enum status status = begin(c, stream, verb, place, err);
+    if (status == STATUS_OK && c->graph.keeping)
+        status = cuda_graph_kernel_begin(c, stream, err);
+    return status;
+}
+
+static enum status end_kernel(struct cuda_device *c, int stream, cudaError_t launched,
+                              const char *verb, struct error *err)
+{
+    return c->graph.keeping ? cuda_graph_kernel_end(c, stream, launched, verb, err)
+                            : cuda_ok(launched, verb, stream / N_LANES, err);
 }
 
 static void *address(const struct cuda_device *c, struct span span)
@@ -137,7 +166,15 @@ enum status cuda_copy(struct device *d, int stream, struct span from, struct spa
     if (from.count == 0)
         return STATUS_OK;
     const size_t bytes = (size_t)from.count * dtype_size(c->dtype);
-    if (source == sink && source == place.gpu)
+    if (c->graph.keeping && source != sink && c->pairs[source * c->n_gpus + sink] == PAIR_STAGED)
+        return fail(err, STATUS_MACHINE,
+                    "a graph cannot hold the copies from rank %d (device %d) to rank %d (device "
+                    "%d): without peer access they are staged through the host, which only the "
+                    "engine eager does",
+                    from.rank, c->gpus[source].id, to.rank, c->gpus[sink].id);
+    if (c->graph.keeping)
+        TRY(cuda_graph_copy(c, stream, address(c, to), address(c, from), bytes, err));
+    else if (source == sink && source == place.gpu)
         TRY(cuda_ok(cudaMemcpyAsync(address(c, to), address(c, from), bytes,
                                     cudaMemcpyDeviceToDevice, place.stream),
                     "copy", place.rank, err));
@@ -165,10 +202,10 @@ enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span
     if (from.count != to.count)
         return fail(err, STATUS_MACHINE, "reduce: %lld elements cannot go into %lld",
                     (long long)from.count, (long long)to.count);
-    TRY(begin(c, stream, "reduce", &place, err));
-    TRY(cuda_ok(kernels_reduce(c->dtype, op, address(c, to), address(c, from), to.count,
-                               place.blocks, place.stream),
-                "reduce", place.rank, err));
+    TRY(begin_kernel(c, stream, "reduce", &place, err));
+    TRY(end_kernel(c, stream, kernels_reduce(c->dtype, op, address(c, to), address(c, from),
+                                             to.count, place.blocks, place.stream),
+                   "reduce", err));
 out:
     return status;
 }
@@ -195,6 +232,7 @@ enum status cuda_compute(struct device *d, int stream, struct pattern pattern, i
     struct cuda_device *c = cuda(d);
     enum status status = STATUS_OK;
     struct place place;
+    cudaError_t launched = cudaSuccess;
     double scratch;
     TRY(check_stream(c, stream, "compute", err));
     TRY(check_time(ns, "compute", err));
@@ -204,13 +242,15 @@ enum status cuda_compute(struct device *d, int stream, struct pattern pattern, i
     if (pattern.kind == PATTERN_CONSTANT && !dtype_store(c->dtype, pattern.constant, &scratch))
         return fail(err, STATUS_MACHINE, "compute: %g is no %s", pattern.constant,
                     dtype_name(c->dtype));
-    TRY(begin(c, stream, "compute", &place, err));
+    TRY(begin_kernel(c, stream, "compute", &place, err));
     if (c->work == WORK_WAITS && ns > 0)
-        TRY(cuda_ok(kernels_delay(ns, place.stream), "compute", place.rank, err));
-    TRY(cuda_ok(kernels_compute(c->dtype, pattern, place.rank, iteration, n, to.first,
-                                address(c, to), to.count, cuda_work(c, place.gpu, ns, to.count),
-                                place.blocks, place.stream),
-                "compute", place.rank, err));
+        launched = kernels_delay(ns, place.stream);
+    if (launched == cudaSuccess)
+        launched = kernels_compute(c->dtype, pattern, place.rank, iteration, n, to.first,
+                                   address(c, to), to.count,
+                                   cuda_work(c, place.gpu, ns, to.count), place.blocks,
+                                   place.stream);
+    TRY(end_kernel(c, stream, launched, "compute", err));
 out:
     return status;
 }
@@ -224,9 +264,10 @@ enum status cuda_scale(struct device *d, int stream, int n, struct span at, stru
     TRY(cuda_check_span(c, at, "scale", err));
     TRY(check_own(stream, at, "scale", err));
     TRY(check_divisor(n, "scale", err));
-    TRY(begin(c, stream, "scale", &place, err));
-    TRY(cuda_ok(kernels_scale(c->dtype, n, address(c, at), at.count, place.blocks, place.stream),
-                "scale", place.rank, err));
+    TRY(begin_kernel(c, stream, "scale", &place, err));
+    TRY(end_kernel(c, stream, kernels_scale(c->dtype, n, address(c, at), at.count, place.blocks,
+                                            place.stream),
+                   "scale", err));
 out:
     return status;
 }
@@ -238,20 +279,23 @@ enum status cuda_delay(struct device *d, int stream, int64_t ns, struct error *e
     struct place place;
     TRY(check_stream(c, stream, "delay", err));
     TRY(check_time(ns, "delay", err));
-    TRY(begin(c, stream, "delay", &place, err));
-    TRY(cuda_ok(kernels_delay(ns, place.stream), "delay", place.rank, err));
+    TRY(begin_kernel(c, stream, "delay", &place, err));
+    TRY(end_kernel(c, stream, kernels_delay(ns, place.stream), "delay", err));
 out:
     return status;
 }
 
 /* Events. */
 
-static enum status create_on(struct cuda_device *c, struct cuda_event *event, int gpu,
-                             struct error *err)
+enum status cuda_event_on(struct cuda_device *c, int64_t id, int gpu, struct error *err)
 {
     const unsigned flags = c->timed ? cudaEventDefault : cudaEventDisableTiming;
+    struct cuda_event *event = &c->events[id];
     if (event->event && event->gpu == gpu)
         return STATUS_OK;
+    if (event->event && event->graph > 0 && event->graph == c->graph.number)
+        return fail(err, STATUS_MACHINE, "record: the graph has event %lld on another device",
+                    (long long)id);
     if (event->event)
         (void)cudaEventDestroy(event->event); /* of an earlier round: nobody waits for it now */
     event->event = NULL;
@@ -266,11 +310,13 @@ enum status cuda_record(struct device *d, int64_t event, int stream, struct erro
     struct place place;
     TRY(check_event(c, event, "record", err));
     TRY(begin(c, stream, "record", &place, err));
+    if (c->graph.keeping)
+        return cuda_graph_record(c, event, stream, err);
     struct cuda_event *e = &c->events[event];
     if (e->round == c->round)
         return fail(err, STATUS_MACHINE, "record: event %lld is recorded twice without a sync",
                     (long long)event);
-    TRY(create_on(c, e, place.gpu, err));
+    TRY(cuda_event_on(c, event, place.gpu, err));
     TRY(cuda_ok(cudaEventRecord(e->event, place.stream), "record", place.rank, err));
     e->round = c->round;
 out:
@@ -284,6 +330,8 @@ enum status cuda_wait(struct device *d, int stream, int64_t event, struct error 
     struct place place;
     TRY(check_stream(c, stream, "wait", err));
     TRY(check_event(c, event, "wait", err));
+    if (c->graph.keeping)
+        return cuda_graph_wait(c, stream, event, err);
     if (!c->queued || c->events[event].round != c->round)
         return fail(err, STATUS_MACHINE,
                     "wait: rank %d would wait for event %lld, which was not recorded since the "
@@ -299,6 +347,8 @@ out:
 enum status cuda_sync(struct device *d, struct error *err)
 {
     struct cuda_device *c = cuda(d);
+    if (c->graph.keeping)
+        return fail(err, STATUS_MACHINE, "sync: a graph is being kept, graph_end comes first");
     cuda_gate_let_go(c);
     enum status status = cuda_finish_all(c, err);
     if (status == STATUS_OK)
@@ -316,7 +366,9 @@ enum status cuda_elapsed(struct device *d, int64_t event, int64_t *ns, struct er
     if (!c->timed)
         return fail(err, STATUS_MACHINE, "elapsed: event %lld has no time, timing is disabled",
                     (long long)event);
-    if (e->round == 0 || e->round != c->round)
+    const int launched = e->graph > 0 && e->graph == c->graph.number && c->graph.round > 0 &&
+                         c->graph.round == c->round;
+    if (!launched && (e->round == 0 || e->round != c->round))
         return fail(err, STATUS_MACHINE,
                     "elapsed: event %lld was not recorded since the clock started",
                     (long long)event);

@@ -4,6 +4,9 @@
  * machine without GPUs finds what a GPU would let pass: a wait for an event that was never recorded
  * fails (CUDA: silently no wait), an event recorded twice in a run or by another rank fails, a
  * kernel on another rank's stream fails, and inboxes hold NaN until something lands there.
+ *
+ * A graph is kept as it was queued, and a launch queues it again: it has the bits and the times of
+ * the same work queued op by op.
  */
 #include "common/device_host.h"
 
@@ -86,16 +89,25 @@ static enum status check_event(const struct host *h, int64_t event, struct error
 
 /* ---- queueing ---- */
 
-/* The first thing queued after a sync begins a new run: clocks at 0, no event recorded. */
-static void begin_run(struct host *h)
+/* Streams are empty and begin at start_ns; no event is recorded. */
+static void clear(struct host *h, int64_t start_ns)
 {
-    if (!h->finished)
-        return;
-    h->finished = 0;
-    for (int i = 0; i < h->n_ranks * N_LANES; i++)
-        h->streams[i].n_items = h->streams[i].head = h->streams[i].time_ns = 0;
+    h->start_ns = start_ns;
+    for (int i = 0; i < h->n_ranks * N_LANES; i++) {
+        h->streams[i].n_items = h->streams[i].head = 0;
+        h->streams[i].time_ns = start_ns;
+    }
     for (int64_t i = 0; i < h->n_events; i++)
         h->events[i].recorded = h->events[i].happened = 0;
+}
+
+/* The first thing queued after a sync begins a new run: clocks at 0. */
+static void begin_run(struct host *h)
+{
+    if (!h->finished || h->keeping)
+        return;
+    h->finished = 0;
+    clear(h, 0);
 }
 
 static enum status enqueue(struct host *h, int stream, struct host_item item, struct error *err)
@@ -103,14 +115,24 @@ static enum status enqueue(struct host *h, int stream, struct host_item item, st
     enum status status = check_stream(h, stream, err);
     if (status != STATUS_OK)
         return status;
+    if (h->launched && !h->keeping)
+        return fail(err, STATUS_MACHINE, "host device: a graph was launched, sync comes first");
     struct host_stream *s = &h->streams[stream];
-    status = make_room((void **)&s->items, s->n_items + 1, &s->capacity, sizeof item,
-                       "the queue of a stream", err);
+    struct host_item **items = h->keeping ? &s->kept : &s->items;
+    int64_t *n = h->keeping ? &s->n_kept : &s->n_items;
+    status = make_room((void **)items, *n + 1, h->keeping ? &s->kept_capacity : &s->capacity,
+                       sizeof item, "the queue of a stream", err);
     if (status != STATUS_OK)
         return status;
-    s->items[s->n_items++] = item;
-    h->queued = 1;
+    (*items)[(*n)++] = item;
+    h->queued |= !h->keeping;
     return STATUS_OK;
+}
+
+/* In the run that is being queued, or in the graph that is being kept. */
+static int is_recorded(const struct host *h, const struct host_event *e)
+{
+    return h->keeping ? e->graph == h->graph : e->recorded;
 }
 
 static enum status host_copy(struct device *d, int stream, struct span from, struct span to,
@@ -208,7 +230,7 @@ static enum status host_record(struct device *d, int64_t event, int stream, stru
     TRY(check_event(h, event, err));
     TRY(check_stream(h, stream, err));
     struct host_event *e = &h->events[event];
-    if (e->recorded)
+    if (is_recorded(h, e))
         TRY(fail(err, STATUS_MACHINE, "host device: event %" PRId64 " is recorded twice", event));
     if (e->owner >= 0 && e->owner != stream / N_LANES)
         TRY(fail(err, STATUS_MACHINE,
@@ -216,7 +238,10 @@ static enum status host_record(struct device *d, int64_t event, int stream, stru
                  event, e->owner, stream / N_LANES));
     TRY(enqueue(h, stream, (struct host_item){.kind = HOST_RECORD, .u.event = event}, err));
     e->owner = stream / N_LANES;
-    e->recorded = 1;
+    if (h->keeping)
+        e->graph = h->graph;
+    else
+        e->recorded = 1;
 out:
     return status;
 }
@@ -227,7 +252,7 @@ static enum status host_wait(struct device *d, int stream, int64_t event, struct
     enum status status = STATUS_OK;
     begin_run(h);
     TRY(check_event(h, event, err));
-    if (!h->events[event].recorded)
+    if (!is_recorded(h, &h->events[event]))
         TRY(fail(err, STATUS_MACHINE,
                  "host device: a stream of rank %d waits for event %" PRId64
                  ", which was never recorded", stream / N_LANES, event));
@@ -239,9 +264,12 @@ out:
 static enum status host_sync(struct device *d, struct error *err)
 {
     struct host *h = host_of(d);
+    if (h->keeping)
+        return fail(err, STATUS_MACHINE, "host device: a graph is being kept, graph_end comes "
+                    "first");
     enum status status = h->finished ? STATUS_OK : host_run(h, err);
     h->finished = 1;
-    h->queued = 0;
+    h->queued = h->launched = 0;
     return status;
 }
 
@@ -256,10 +284,75 @@ static enum status host_elapsed(struct device *d, int64_t event, int64_t *ns, st
     return status;
 }
 
+/* ---- the graph ---- */
+
+static enum status host_graph_begin(struct device *d, struct error *err)
+{
+    struct host *h = host_of(d);
+    if (h->keeping)
+        return fail(err, STATUS_MACHINE, "host device: a graph is already being kept");
+    if (h->queued)
+        return fail(err, STATUS_MACHINE, "host device: work is still queued, sync comes first");
+    h->keeping = 1;
+    h->graph++;
+    h->has_graph = 0;
+    for (int i = 0; i < h->n_ranks * N_LANES; i++)
+        h->streams[i].n_kept = 0;
+    return STATUS_OK;
+}
+
+static enum status host_graph_end(struct device *d, struct error *err)
+{
+    struct host *h = host_of(d);
+    if (!h->keeping)
+        return fail(err, STATUS_MACHINE, "host device: no graph is being kept");
+    h->keeping = 0;
+    h->has_graph = 1;
+    return STATUS_OK;
+}
+
+/* A launch begins when the one before has ended, so that one is carried out now. */
+static enum status after_launch(struct host *h, struct error *err)
+{
+    int64_t end_ns = 0;
+    enum status status = host_run(h, err);
+    for (int i = 0; i < h->n_ranks * N_LANES; i++)
+        end_ns = h->streams[i].time_ns > end_ns ? h->streams[i].time_ns : end_ns;
+    clear(h, end_ns);
+    return status;
+}
+
+static enum status host_graph_launch(struct device *d, struct error *err)
+{
+    struct host *h = host_of(d);
+    enum status status = STATUS_OK;
+    if (!h->has_graph)
+        return fail(err, STATUS_MACHINE, "host device: there is no graph to launch");
+    if (h->queued && !h->launched)
+        return fail(err, STATUS_MACHINE, "host device: other work is queued, sync comes first");
+    begin_run(h);
+    if (h->launched)
+        TRY(after_launch(h, err));
+    for (int i = 0; i < h->n_ranks * N_LANES; i++) {
+        struct host_stream *s = &h->streams[i];
+        TRY(make_room((void **)&s->items, s->n_kept, &s->capacity, sizeof *s->items,
+                      "the queue of a stream", err));
+        if (s->n_kept > 0)
+            memcpy(s->items, s->kept, (size_t)s->n_kept * sizeof *s->items);
+        s->n_items = s->n_kept;
+    }
+    h->queued = h->launched = 1;
+out:
+    return status;
+}
+
 /* ---- memory ---- */
 
 static enum status check_idle(const struct host *h, struct span span, struct error *err)
 {
+    if (h->keeping)
+        return fail(err, STATUS_MACHINE, "host device: a graph is being kept, graph_end comes "
+                    "first");
     if (h->queued)
         return fail(err, STATUS_MACHINE, "host device: work is still queued, sync comes first");
     return check_span(h, span, err);
@@ -362,6 +455,7 @@ static void host_close(struct device *d)
         free(h->memories[i]);
     for (int i = 0; h->streams && i < h->n_ranks * N_LANES; i++) {
         free(h->streams[i].items);
+        free(h->streams[i].kept);
         free(h->streams[i].reads[0].kept);
         free(h->streams[i].reads[1].kept);
     }
@@ -380,7 +474,8 @@ static const struct device_verbs verbs = {
     .name = "host", .close = host_close, .alloc = host_alloc, .put = host_put, .get = host_get,
     .copy = host_copy, .reduce = host_reduce, .compute = host_compute, .scale = host_scale,
     .delay = host_delay, .record = host_record, .wait = host_wait, .sync = host_sync,
-    .elapsed = host_elapsed,
+    .elapsed = host_elapsed, .graph_begin = host_graph_begin, .graph_end = host_graph_end,
+    .graph_launch = host_graph_launch,
 };
 
 static enum status fill_facts(struct host *h, const struct device_setup *setup, struct error *err)

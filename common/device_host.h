@@ -35,13 +35,16 @@ struct host_stream {
     int64_t n_items, capacity, head;
     int64_t time_ns;             /* when what precedes items[head] was done */
     int busy;                    /* items[head] has begun */
-    struct host_read reads[2]; /* of the op in flight: its source, and what it adds to or scales */
+    struct host_item *kept;      /* owned: of the graph */
+    int64_t n_kept, kept_capacity;
+    struct host_read reads[2];   /* of the op in flight: its source, and what it adds to or scales */
     int waiting_next;            /* next stream that waits for the same event, or -1 */
 };
 
 struct host_event {
     int owner;                   /* rank that recorded it first, or -1: belongs to nobody yet */
     int recorded;                /* in this run, a run being from one sync to the next */
+    int64_t graph;               /* number of the graph that records it, 0 = none */
     int happened;
     int64_t time_ns;
     int waiting;                 /* first stream that waits for it, or -1 */
@@ -62,6 +65,11 @@ struct host {
     struct host_stream *streams; /* [n_ranks * N_LANES] */
     int64_t n_events;
     struct host_event *events;
+    int64_t start_ns;            /* when the streams begin: later than 0 behind a launch */
+    int keeping;                 /* between graph_begin and graph_end */
+    int launched;                /* what is queued is a launch of the graph */
+    int64_t graph;               /* number of the graph; counts graph_begin */
+    int has_graph;               /* one that can be launched */
     int finished; /* a sync ended the run; the next verb that queues begins another */
     int queued;                  /* something waits for a sync */
 };

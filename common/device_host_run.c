@@ -281,7 +281,8 @@ enum status host_run(struct host *h, struct error *err)
 {
     enum status status = STATUS_OK;
     int n = h->n_ranks * N_LANES;
-    struct run run = {.h = h, .err = err, .state = pattern_hash(h->seed)};
+    struct run run = {.h = h, .err = err, .now_ns = h->start_ns,
+                      .state = pattern_hash(h->seed)};
     TRY(allocate((void **)&run.flights, n, sizeof *run.flights, "the schedule", err));
     TRY(allocate((void **)&run.ready, n, sizeof *run.ready, "the schedule", err));
     TRY(allocate((void **)&run.awake, 2 * n, sizeof *run.awake, "the schedule", err));

@@ -11,6 +11,14 @@
 
 #define BLOCK_BYTES (1 << 20) /* of data on its way between files or patterns and devices */
 
+const char *engine_name(enum engine engine)
+{
+    static const char *const names[N_ENGINES] = {
+        [ENGINE_EAGER] = "eager", [ENGINE_GRAPH] = "graph",
+    };
+    return names[engine];
+}
+
 /* Event 2i marks the begin of op i, event 2i+1 its end. */
 static int64_t begin_event(int64_t id) { return 2 * id; }
 static int64_t end_event(int64_t id) { return 2 * id + 1; }
@@ -171,6 +179,29 @@ out:
     return status;
 }
 
+static enum status queue_all(struct device *device, const struct plan *plan,
+                             const struct init *init, const struct order *order,
+                             const struct run_options *options, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int64_t at = 0; at < order->n_sequence; at++)
+        TRY(queue_op(device, plan, order_at(order, at), init, options, NULL, 0, err));
+out:
+    return status;
+}
+
+static enum status keep_graph(struct device *device, const struct plan *plan,
+                              const struct init *init, const struct order *order,
+                              const struct run_options *options, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(device->verbs->graph_begin(device, err));
+    TRY(queue_all(device, plan, init, order, options, err));
+    TRY(device->verbs->graph_end(device, err));
+out:
+    return status;
+}
+
 /* Loads fresh data and runs the whole plan; *ns is what that took on the host's clock. */
 static enum status run_through(struct device *device, const struct plan *plan,
                                const struct init *init, const struct order *order,
@@ -180,8 +211,8 @@ static enum status run_through(struct device *device, const struct plan *plan,
     if (!options->computed)
         TRY(load(device, plan, init, options->stale_uploads, err));
     int64_t begin = wall_ns();
-    for (int64_t at = 0; at < order->n_sequence; at++)
-        TRY(queue_op(device, plan, order_at(order, at), init, options, NULL, 0, err));
+    TRY(options->engine == ENGINE_GRAPH ? device->verbs->graph_launch(device, err)
+                                        : queue_all(device, plan, init, order, options, err));
     TRY(device->verbs->sync(device, err));
     *ns = wall_ns() - begin;
 out:
@@ -229,6 +260,8 @@ enum status run_plan(struct device *device, const struct plan *plan, const struc
     struct order order = {0};
     memset(timing, 0, sizeof *timing);
     TRY(order_open(&order, plan, err));
+    if (options->engine == ENGINE_GRAPH)
+        TRY(keep_graph(device, plan, init, &order, options, err));
     if (options->timed)
         TRY(time_runs(device, plan, init, &order, options, timing, err));
     else

@@ -12,6 +12,10 @@
  * worked out. Its times are of no interest and not kept. A plan without ring steps stops before
  * each op that waits for one since the last stop.
  *
+ * Pass 1 has an engine. `eager` queues op by op, each time anew. `graph` queues the plan once, to be
+ * kept as a graph (device.h), and then launches that: the same ops and waits, hence the same bits.
+ * The op that is held back is held back in the graph, too. Pass 2, which stops, is always eager.
+ *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
  * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this
  * op is missing, whoever should have waited now goes first.
@@ -24,7 +28,11 @@
 #include "ring/outcome.h"
 #include "ring/plan.h"
 
+enum engine { ENGINE_EAGER, ENGINE_GRAPH, N_ENGINES };
+const char *engine_name(enum engine engine); /* "eager" */
+
 struct run_options {
+    enum engine engine;
     const int *device_of;       /* [n_ranks] */
     int timed;                  /* record when each op began and ended */
     int runs;                   /* cuda, timed: so many, and the one of the median time counts; 0

@@ -530,6 +530,195 @@ START_TEST(all_ranks_step_at_once)
 }
 END_TEST
 
+/* A graph has no copies that go through the host: a test of it ends here, on such a machine. */
+static int closed_if_staged(struct device *d)
+{
+    for (int i = 0; i < d->facts.n_links; i++)
+        if (d->facts.paths[i] == PATH_STAGED) {
+            d->verbs->close(d);
+            return 1;
+        }
+    return 0;
+}
+
+/* A graph of the chain, launched again and again: the same bits, and times that keep the order. */
+START_TEST(a_graph_is_launched_again_and_again)
+{
+    enum { COUNT = 1 << 15, ITERATION = 2 };
+    const enum dtype dtype = DTYPE_FLOAT32;
+    const struct pattern pattern = {PATTERN_INDEX, 0, 0};
+    const int n = ring_sizes[CASE];
+    struct device *d = contract_open(BACKEND, n, dtype, COUNT, COUNT + 1, 6 * n);
+    if (closed_if_staged(d))
+        return;
+    void *expected = buffer(dtype, COUNT), *part = buffer(dtype, COUNT);
+    for (int graph = 0; graph < 2; graph++) { /* the second takes the first one's place */
+        int n_ops = 0;
+        CONTRACT_OK(d->verbs->graph_begin(d, &err));
+        n_ops = queue_chain(d, n, COUNT, ITERATION + graph);
+        CONTRACT_OK(d->verbs->graph_end(d, &err));
+        for (int launches = 1; launches <= 3; launches++) {
+            for (int rank = 0; rank < n; rank++) { /* what is kept was not carried out */
+                poison(dtype, expected, COUNT);
+                put_all(d, rank, MEMORY_DATA, expected, COUNT);
+                memory_is(d, dtype, rank, MEMORY_DATA, expected, COUNT, "before a launch");
+            }
+            for (int i = 0; i < launches; i++)
+                CONTRACT_OK(d->verbs->graph_launch(d, &err));
+            CONTRACT_OK(d->verbs->sync(d, &err));
+            check_times(d, n, n_ops);
+            expect_pattern(dtype, pattern, 0, ITERATION + graph, expected, 0, COUNT);
+            for (int rank = 1; rank <= n; rank++) {
+                expect_pattern(dtype, pattern, rank % n, ITERATION + graph, part, 0, COUNT);
+                expect_reduced(dtype, REDOP_SUM, expected, 0, part, 0, COUNT);
+                memory_is(d, dtype, rank % n, MEMORY_DATA, expected, COUNT, "a graph's chain");
+            }
+        }
+        (void)queue_chain(d, n, COUNT, 7); /* and op by op in between, by the same events */
+        CONTRACT_OK(d->verbs->sync(d, &err));
+    }
+    free(expected);
+    free(part);
+    d->verbs->close(d);
+}
+END_TEST
+
+/* Each launch begins when the one before has ended: it goes on with what that one left. */
+START_TEST(launches_follow_each_other)
+{
+    enum { COUNT = 1003, N = 3, LAUNCHES = 20 };
+    struct device *d = contract_open(BACKEND, N, DTYPE_INT32, COUNT, COUNT, 2 * N);
+    int32_t values[COUNT], ones[COUNT];
+    int64_t before = 0, after = 0;
+    if (closed_if_staged(d))
+        return;
+    for (int i = 0; i < COUNT; i++)
+        ones[i] = 1;
+    for (int rank = 0; rank < N; rank++)
+        put_all(d, rank, MEMORY_DATA, ones, COUNT);
+    CONTRACT_OK(d->verbs->graph_begin(d, &err)); /* each rank adds the sum of it and its left one */
+    for (int rank = 0; rank < N; rank++) {
+        CONTRACT_OK(d->verbs->copy(d, stream_id(rank, LANE_SEND), span(rank, MEMORY_DATA, 0, COUNT),
+                                   span((rank + 1) % N, MEMORY_INBOX, 0, COUNT), &err));
+        CONTRACT_OK(d->verbs->record(d, rank, stream_id(rank, LANE_SEND), &err));
+    }
+    for (int rank = 0; rank < N; rank++) {
+        const int add = stream_id(rank, LANE_REDUCE);
+        CONTRACT_OK(d->verbs->wait(d, add, rank, &err));
+        CONTRACT_OK(d->verbs->wait(d, add, (rank + N - 1) % N, &err));
+        CONTRACT_OK(d->verbs->reduce(d, add, REDOP_SUM, span(rank, MEMORY_INBOX, 0, COUNT),
+                                     span(rank, MEMORY_DATA, 0, COUNT), &err));
+        CONTRACT_OK(d->verbs->record(d, N + rank, add, &err));
+    }
+    CONTRACT_OK(d->verbs->graph_end(d, &err));
+    for (int launch = 0; launch < LAUNCHES; launch++)
+        CONTRACT_OK(d->verbs->graph_launch(d, &err));
+    CONTRACT_OK(d->verbs->sync(d, &err));
+    before = time_of(d, N);
+    for (int rank = 0; rank < N; rank++) {
+        CONTRACT_OK(d->verbs->get(d, span(rank, MEMORY_DATA, 0, COUNT), values, &err));
+        for (int i = 0; i < COUNT; i++)
+            ck_assert_int_eq(values[i], 1 << LAUNCHES);
+    }
+    CONTRACT_OK(d->verbs->graph_launch(d, &err));
+    CONTRACT_OK(d->verbs->sync(d, &err));
+    after = time_of(d, N);
+    ck_assert_msg(before > after, "the last of %d launches ends at %ld ns, a single one at %ld ns",
+                  LAUNCHES, (long)before, (long)after);
+    d->verbs->close(d);
+}
+END_TEST
+
+static void keep_scale(struct device *d)
+{
+    CONTRACT_OK(d->verbs->graph_begin(d, &err));
+    CONTRACT_OK(d->verbs->scale(d, stream_id(0, LANE_REDUCE), 2, span(0, MEMORY_DATA, 0, 4), &err));
+    CONTRACT_OK(d->verbs->record(d, 0, stream_id(0, LANE_REDUCE), &err));
+}
+
+START_TEST(misuse_of_a_graph_is_refused)
+{
+    const int s0 = stream_id(0, LANE_REDUCE), s1 = stream_id(1, LANE_REDUCE);
+    const struct span a = span(0, MEMORY_DATA, 0, 4);
+    struct device *d = contract_open(BACKEND, 2, DTYPE_FLOAT32, 10, 5, 4);
+    float four[4] = {0};
+    int64_t ns = 0;
+    switch (CASE) {
+    case 0: CONTRACT_REFUSED(d->verbs->graph_end(d, &err)); break;
+    case 1: CONTRACT_REFUSED(d->verbs->graph_launch(d, &err)); break;
+    case 2: keep_scale(d); CONTRACT_REFUSED(d->verbs->graph_begin(d, &err)); break;
+    case 3: keep_scale(d); CONTRACT_REFUSED(d->verbs->graph_launch(d, &err)); break;
+    case 4: keep_scale(d); CONTRACT_REFUSED(d->verbs->sync(d, &err)); break;
+    case 5: keep_scale(d); CONTRACT_REFUSED(d->verbs->put(d, a, four, &err)); break;
+    case 6: keep_scale(d); CONTRACT_REFUSED(d->verbs->get(d, a, four, &err)); break;
+    case 7: keep_scale(d); CONTRACT_REFUSED(d->verbs->record(d, 0, s0, &err)); break; /* twice */
+    case 8: keep_scale(d); CONTRACT_REFUSED(d->verbs->wait(d, s1, 1, &err)); break; /* never */
+    case 9: /* recorded, but not in the graph */
+        CONTRACT_OK(d->verbs->record(d, 1, s0, &err));
+        CONTRACT_OK(d->verbs->sync(d, &err));
+        keep_scale(d);
+        CONTRACT_REFUSED(d->verbs->wait(d, s1, 1, &err));
+        break;
+    case 10: /* work is queued */
+        CONTRACT_OK(d->verbs->scale(d, s0, 2, a, &err));
+        CONTRACT_REFUSED(d->verbs->graph_begin(d, &err));
+        break;
+    case 11:
+        keep_scale(d);
+        CONTRACT_OK(d->verbs->graph_end(d, &err));
+        CONTRACT_OK(d->verbs->scale(d, s0, 2, a, &err));
+        CONTRACT_REFUSED(d->verbs->graph_launch(d, &err));
+        break;
+    case 12: /* behind a launch */
+        keep_scale(d);
+        CONTRACT_OK(d->verbs->graph_end(d, &err));
+        CONTRACT_OK(d->verbs->graph_launch(d, &err));
+        CONTRACT_REFUSED(d->verbs->scale(d, s0, 2, a, &err));
+        break;
+    case 13: /* kept, but not launched */
+        keep_scale(d);
+        CONTRACT_OK(d->verbs->graph_end(d, &err));
+        CONTRACT_REFUSED(d->verbs->elapsed(d, 0, &ns, &err));
+        break;
+    case 14: /* recorded in a launch, but not since the last sync */
+        keep_scale(d);
+        CONTRACT_OK(d->verbs->graph_end(d, &err));
+        CONTRACT_OK(d->verbs->graph_launch(d, &err));
+        CONTRACT_OK(d->verbs->sync(d, &err));
+        CONTRACT_REFUSED(d->verbs->wait(d, s1, 0, &err));
+        break;
+    default: /* what began is thrown away by close */
+        keep_scale(d);
+    }
+    d->verbs->close(d);
+}
+END_TEST
+#define N_GRAPH_MISUSES 16
+
+/* Nothing to keep, or nothing but events: it can be launched all the same. */
+START_TEST(a_graph_may_be_empty)
+{
+    struct device *d = contract_open(BACKEND, 2, DTYPE_FLOAT32, 4, 4, 2);
+    for (int events = 0; events < 2; events++) {
+        CONTRACT_OK(d->verbs->graph_begin(d, &err));
+        if (events) {
+            CONTRACT_OK(d->verbs->copy(d, stream_id(0, LANE_SEND), span(0, MEMORY_DATA, 0, 0),
+                                       span(1, MEMORY_INBOX, 4, 0), &err));
+            CONTRACT_OK(d->verbs->record(d, 0, stream_id(0, LANE_SEND), &err));
+            CONTRACT_OK(d->verbs->wait(d, stream_id(1, LANE_REDUCE), 0, &err));
+            CONTRACT_OK(d->verbs->reduce(d, stream_id(1, LANE_REDUCE), REDOP_SUM,
+                                         span(1, MEMORY_INBOX, 0, 0), span(1, MEMORY_DATA, 0, 0),
+                                         &err));
+            CONTRACT_OK(d->verbs->record(d, 1, stream_id(1, LANE_REDUCE), &err));
+        }
+        CONTRACT_OK(d->verbs->graph_end(d, &err));
+        CONTRACT_OK(d->verbs->graph_launch(d, &err));
+        CONTRACT_OK(d->verbs->sync(d, &err));
+    }
+    d->verbs->close(d);
+}
+END_TEST
+
 /* Refusals: each case on a device of its own, since after a failure only close is of use. */
 
 static enum status refused_span(struct device *d, int which, struct error *err)
@@ -791,6 +980,10 @@ Suite *device_contract_suite(enum device_backend backend, const char *name)
         {"computing", computing_gives_the_pattern, N_DTYPES},
         {"a chain", waits_order_a_chain_across_ranks, N_RING_SIZES},
         {"all at once", all_ranks_step_at_once, N_RING_SIZES},
+        {"a graph", a_graph_is_launched_again_and_again, N_RING_SIZES},
+        {"launches", launches_follow_each_other, 1},
+        {"misuse of a graph", misuse_of_a_graph_is_refused, N_GRAPH_MISUSES},
+        {"an empty graph", a_graph_may_be_empty, 1},
         {"bad spans", spans_beyond_a_memory_are_refused, 8},
         {"misuse", misuse_is_refused, N_MISUSES},
         {"reach", kernels_reach_over_links_only, 1},

@@ -248,6 +248,59 @@ START_TEST(times_respect_the_waits)
 }
 END_TEST
 
+static int has_staged_link(const struct device *device)
+{
+    for (int i = 0; i < device->facts.n_links; i++)
+        if (device->facts.paths[i] == PATH_STAGED)
+            return 1;
+    return 0;
+}
+
+/* One graph, launched often: bits as op by op, whether timed or not, and op by op again behind it
+ * in the value pass. Under the model the times are the same ones, too. */
+START_TEST(a_graph_gives_the_same_bits)
+{
+    int n = rank_counts[_i];
+    for (int type = 0; type < N_DTYPES; type++)
+        for (int op = 0; op < N_REDOPS; op++)
+            for (int timed = 0; timed < 2; timed++) {
+                uint64_t hashes[N_ENGINES], shown = 0;
+                int64_t total_ns[N_ENGINES];
+                for (int engine = 0; engine < N_ENGINES; engine++) {
+                    const struct run_options options = {.timed = timed, .runs = 3,
+                                                        .engine = (enum engine)engine};
+                    struct bench b;
+                    struct values values;
+                    struct error err = {""};
+                    bench_open(&b, backend_of_suite,
+                               make_plan((struct ring_shape){
+                                   .n_ranks = n, .count = 1003, .pieces = 2, .iterations = 2,
+                                   .dtype = (enum dtype)type, .redop = (enum redop)op}),
+                               "random:11", &options);
+                    if (has_staged_link(b.device)) {
+                        bench_close(&b);
+                        return;
+                    }
+                    for (int again = 0; again < 2; again++) {
+                        bench_run(&b);
+                        assert_good(&b);
+                    }
+                    hashes[engine] = b.verdict.hash;
+                    total_ns[engine] = b.timing.total_ns;
+                    ck_assert_int_eq(run_values(b.device, &b.plan, &b.init, &b.options, &values,
+                                                &err), STATUS_OK);
+                    ck_assert_int_eq(verify_hash(b.device, &b.plan, &shown, &err), STATUS_OK);
+                    ck_assert_uint_eq(shown, hashes[engine]);
+                    values_free(&values);
+                    bench_close(&b);
+                }
+                ck_assert_uint_eq(hashes[ENGINE_GRAPH], hashes[ENGINE_EAGER]);
+                if (backend_of_suite == BACKEND_HOST && timed)
+                    ck_assert_int_eq(total_ns[ENGINE_GRAPH], total_ns[ENGINE_EAGER]);
+            }
+}
+END_TEST
+
 /* The same result wherever it runs: bits of this backend and of the host's. */
 START_TEST(the_same_bits_as_the_host)
 {
@@ -319,6 +372,7 @@ Suite *run_contract_suite(enum device_backend backend, const char *name)
     tcase_add_test(tests, the_value_pass_gives_the_same_bits);
     tcase_add_test(tests, values_are_read_step_by_step);
     tcase_add_test(tests, times_respect_the_waits);
+    tcase_add_loop_test(tests, a_graph_gives_the_same_bits, 0, n);
     tcase_add_test(tests, one_hash_a_thousand_times);
     tcase_add_test(tests, one_device_for_all_ranks);
     if (backend != BACKEND_HOST)

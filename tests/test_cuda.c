@@ -51,6 +51,30 @@ START_TEST(without_peer_access_the_bits_are_the_same)
 }
 END_TEST
 
+/* A graph cannot stage copies through the host: refused, naming the ranks. */
+START_TEST(a_graph_without_peer_access_is_refused)
+{
+    struct contract_setup s;
+    struct device *d = NULL;
+    struct error err = {""};
+    contract_setup(&s, BACKEND_CUDA, 2, DTYPE_FLOAT32);
+    s.setup.peer_off = 1;
+    CONTRACT_OK(device_open(BACKEND_CUDA, &d, &s.setup, &err));
+    CONTRACT_OK(d->verbs->alloc(d, 8, 8, 0, &err));
+    CONTRACT_OK(d->verbs->graph_begin(d, &err));
+    enum status status = d->verbs->copy(d, stream_id(1, LANE_SEND), span(1, MEMORY_DATA, 0, 8),
+                                        span(0, MEMORY_INBOX, 0, 8), &err);
+    if (s.device_of[0] == s.device_of[1]) {
+        ck_assert_int_eq(status, STATUS_OK);
+    } else {
+        ck_assert_int_eq(status, STATUS_MACHINE);
+        ck_assert_msg(strstr(err.text, "from rank 1 (device 1) to rank 0 (device 0)") != NULL, "%s",
+                      err.text);
+    }
+    d->verbs->close(d);
+}
+END_TEST
+
 /* The second device finds peer access enabled, and must neither fail nor disable it. */
 START_TEST(two_devices_may_be_open_at_once)
 {
@@ -241,6 +265,7 @@ static Suite *cuda_suite(void)
     Suite *suite = suite_create("cuda");
     TCase *tcase = tcase_create("cuda alone");
     tcase_add_test(tcase, without_peer_access_the_bits_are_the_same);
+    tcase_add_test(tcase, a_graph_without_peer_access_is_refused);
     tcase_add_test(tcase, two_devices_may_be_open_at_once);
     tcase_add_test(tcase, a_device_that_is_not_there_is_refused);
     tcase_add_test(tcase, untimed_events_have_no_time);
