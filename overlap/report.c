@@ -40,16 +40,44 @@ static void print_never(const struct step *p)
 }
 
 static const char *const work_words[] = {
-    [WORK_WAITS] = "wait, and leave the chip empty",
-    [WORK_ARITHMETIC] = "fill the chip with arithmetic, as long as this takes on an idle GPU",
-    [WORK_MEMORY] = "fill the chip with reads of its memory, as long as this takes on an idle GPU",
+    [WORK_WAITS] = "made of kernels that wait, and leave the chip empty",
+    [WORK_ARITHMETIC] = "made of kernels that fill the chip with arithmetic, as long as this takes "
+                        "on an idle GPU",
+    [WORK_MEMORY] = "made of kernels that fill the chip with reads of its memory, as long as this "
+                    "takes on an idle GPU",
 };
+
+/* How long the backward pass takes, what it is made of, and who is slower. */
+static void print_backward(const struct step *p)
+{
+    const struct settings *s = p->s;
+    char slow[STEP_SLOW_SIZE];
+    fprintf(p->out, "  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
+    if (s->backward_us <= 0)
+        fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 "
+                        "TFLOP/s)\n");
+    if (s->backend == BACKEND_CUDA) {
+        format_words(p->out, "", work_words[s->work]);
+        fprintf(p->out, "  times     CUDA events, in us; of %d runs that of the median time\n",
+                STEP_RUNS);
+    } else if (!s->random)
+        fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
+                step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
+    if (s->random)
+        fprintf(p->out, "  times     none: a random schedule, seed %" PRIu64 "; each choice counts "
+                "as 1 us\n", s->seed);
+    if (s->slow)
+        fprintf(p->out, "  slow      %s\n", step_slow(p, slow));
+    if (s->slow_link)
+        fprintf(p->out, "  slow      copies between ranks %d and %d take %g times as long\n",
+                s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
+}
 
 static void print_head(const struct step *p)
 {
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
-    char bytes[FORMAT_SIZE], line[320], slow[STEP_SLOW_SIZE];
+    char bytes[FORMAT_SIZE], line[320];
     fprintf(p->out, "overlap: %s, %" PRId64 " tensor%s in %" PRId64 " layer%s, %s of %s, %s, on "
             "each of %d rank%s\n", p->model.name, p->model.n_tensors,
             p->model.n_tensors == 1 ? "" : "s", p->model.n_layers,
@@ -66,24 +94,7 @@ static void print_head(const struct step *p)
                          p->buckets.items[k].bytes);
     snprintf(line + used, sizeof line - (size_t)used, "%s bytes", p->buckets.n > 6 ? " .." : "");
     format_words(p->out, "buckets", line);
-    fprintf(p->out, "  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
-    if (s->backward_us <= 0)
-        fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 "
-                        "TFLOP/s)\n");
-    if (s->backend == BACKEND_CUDA)
-        fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of "
-                "%d runs that of the median time\n", work_words[s->work], STEP_RUNS);
-    else if (!s->random)
-        fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
-                step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
-    if (s->random)
-        fprintf(p->out, "  times     none: a random schedule, seed %" PRIu64 "; each choice counts "
-                "as 1 us\n", s->seed);
-    if (s->slow)
-        fprintf(p->out, "  slow      %s\n", step_slow(p, slow));
-    if (s->slow_link)
-        fprintf(p->out, "  slow      copies between ranks %d and %d take %g times as long\n",
-                s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
+    print_backward(p);
     if (p->never_ready)
         print_never(p);
     format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
