@@ -106,6 +106,9 @@ static void print_head(const struct step *p)
     if (s->backend == BACKEND_CUDA)
         fprintf(p->out, "            made of kernels that %s\n  times     CUDA events, in us; of "
                 "%d runs that of the median time\n", work_words[s->work], STEP_RUNS);
+    snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
+             show_engine(s->engine, s->backend == BACKEND_HOST, 0));
+    format_words(p->out, "engine", line);
     if (s->slow)
         fprintf(p->out, "  slow      %s\n", step_slow(p, slow));
     if (s->slow_link)
