@@ -51,7 +51,7 @@ static const char *const work_words[] = {
 static void print_backward(const struct step *p)
 {
     const struct settings *s = p->s;
-    char slow[STEP_SLOW_SIZE];
+    char slow[STEP_SLOW_SIZE], line[200];
     fprintf(p->out, "  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
     if (s->backward_us <= 0)
         fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 "
@@ -63,6 +63,9 @@ static void print_backward(const struct step *p)
     } else if (!s->random)
         fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
                 step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
+    snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
+             show_engine(s->engine, s->backend == BACKEND_HOST, 0));
+    format_words(p->out, "engine", line);
     if (s->random)
         fprintf(p->out, "  times     none: a random schedule, seed %" PRIu64 "; each choice counts "
                 "as 1 us\n", s->seed);

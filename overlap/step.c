@@ -165,7 +165,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
     const struct settings *s = p->s;
     struct story *story = &it->story;
     const struct run_options options = {
-        .device_of = s->device_of, .timed = 1, .runs = STEP_RUNS,
+        .engine = s->engine, .device_of = s->device_of, .timed = 1, .runs = STEP_RUNS,
         .computed = times_only || !p->never_ready,
         .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model,
         .random = s->random, .seed = s->seed, .times_only = times_only, .work = s->work,

@@ -39,6 +39,7 @@ enum status ring_open(struct ring *ring, struct plan *plan, int pieces, int slot
     TRY(allocate((void **)&ring->latest, n * pieces, sizeof *ring->latest, "ring", err));
     TRY(allocate((void **)&ring->incoming, n * pieces, sizeof *ring->incoming, "ring", err));
     TRY(allocate((void **)&ring->produced, n, sizeof *ring->produced, "ring", err));
+    TRY(allocate((void **)&ring->drained, n, sizeof *ring->drained, "ring", err));
     TRY(allocate((void **)&ring->arrived, n, sizeof *ring->arrived, "ring", err));
     TRY(allocate((void **)&ring->sent, n, sizeof *ring->sent, "ring", err));
     for (int64_t i = 0; i < n * slots * pieces; i++)
@@ -55,6 +56,7 @@ void ring_close(struct ring *ring)
     free(ring->latest);
     free(ring->incoming);
     free(ring->produced);
+    free(ring->drained);
     free(ring->arrived);
     free(ring->sent);
     memset(ring, 0, sizeof *ring);
@@ -112,6 +114,13 @@ static struct op labelled(const struct ring_part *part, enum op_kind kind, int r
                        .layer = NONE};
 }
 
+/* What `made` has made can be used: it is ready, or, of a copy, has arrived. */
+static struct wait made_by(const struct ring *ring, int64_t made)
+{
+    int landed = made != NONE && ring->plan->ops[made].kind == OP_COPY;
+    return (struct wait){made, landed ? WAIT_ARRIVED : WAIT_READY};
+}
+
 /* rank pushes one piece to its neighbour; *arrival gets the copy, where there is one. */
 static enum status push(struct ring *ring, const struct ring_part *part, int rank, int step,
                         int piece, int64_t *arrival, struct error *err)
@@ -126,10 +135,8 @@ static enum status push(struct ring *ring, const struct ring_part *part, int ran
     if (op.src.count == 0)
         return STATUS_OK;
 
-    int64_t made = *of_piece(ring, ring->latest, rank, piece);
-    int landed = made != NONE && ring->plan->ops[made].kind == OP_COPY;
     struct wait waits[] = {
-        {made, landed ? WAIT_ARRIVED : WAIT_READY},
+        made_by(ring, *of_piece(ring, ring->latest, rank, piece)),
         {gathers ? NONE : *reader_of(ring, to, step, piece), WAIT_DRAINED},
     };
     enum status status = plan_append(ring->plan, op, waits, 2, arrival, err);
@@ -148,21 +155,24 @@ static enum status add(struct ring *ring, const struct ring_part *part, int rank
     op.src = copy->dst;
     op.dst = copy->src;
     op.dst.rank = rank;
-    struct wait waits[] = {{arrival, WAIT_ARRIVED}, {ring->produced[rank], WAIT_READY}};
+    struct wait waits[] = {{arrival, WAIT_ARRIVED}, made_by(ring, ring->produced[rank]),
+                           {ring->drained[rank], WAIT_DRAINED}};
     int64_t id = NONE;
-    enum status status = plan_append(ring->plan, op, waits, 2, &id, err);
+    enum status status = plan_append(ring->plan, op, waits, 3, &id, err);
     *reader_of(ring, rank, step, piece) = *of_piece(ring, ring->latest, rank, piece) = id;
     return status;
 }
 
-/* avg: scales `at`, which was made by op `made`; *id gets the scale op. */
+/* avg: scales `at`, which was made by op `made`, and read before by `drained`; *id gets the scale
+ * op. */
 static enum status scale(struct ring *ring, const struct ring_part *part, struct span at,
-                         int segment, int piece, int64_t made, int64_t *id, struct error *err)
+                         int segment, int piece, int64_t made, int64_t drained, int64_t *id,
+                         struct error *err)
 {
     struct op op = labelled(part, OP_SCALE, at.rank, LANE_REDUCE, NONE, segment, piece);
-    struct wait wait = {made, WAIT_READY};
+    struct wait waits[] = {made_by(ring, made), {drained, WAIT_DRAINED}};
     op.dst = at;
-    return at.count > 0 ? plan_append(ring->plan, op, &wait, 1, id, err) : STATUS_OK;
+    return at.count > 0 ? plan_append(ring->plan, op, waits, 2, id, err) : STATUS_OK;
 }
 
 /* Who made each rank's part; for an avg of floats, every rank's part is scaled first,
@@ -172,11 +182,14 @@ static enum status begin(struct ring *ring, const struct ring_part *part, struct
     enum status status = STATUS_OK;
     int n = ring->plan->n_ranks;
     for (int rank = 0; rank < n; rank++) {
-        ring->produced[rank] = part->produced ? part->produced[rank] : NONE;
+        ring->produced[rank] = part->again      ? ring->arrived[rank]
+                               : part->produced ? part->produced[rank]
+                                                : NONE;
+        ring->drained[rank] = part->again ? ring->sent[rank] : NONE;
         struct span all = {rank, MEMORY_DATA, part->first, part->count};
         if (ring->plan->redop == REDOP_AVG && dtype_is_float(ring->plan->dtype) && !part->scaled)
-            TRY(scale(ring, part, all, NONE, NONE, ring->produced[rank], &ring->produced[rank],
-                      err));
+            TRY(scale(ring, part, all, NONE, NONE, ring->produced[rank], ring->drained[rank],
+                      &ring->produced[rank], err));
         for (int piece = 0; piece < ring->plan->pieces; piece++)
             *of_piece(ring, ring->latest, rank, piece) = ring->produced[rank];
     }
@@ -216,7 +229,7 @@ static enum status scale_owned(struct ring *ring, const struct ring_part *part, 
             int segment = next_rank(ring, rank);
             int64_t *made = of_piece(ring, ring->latest, rank, piece);
             TRY(scale(ring, part, data_span(ring, part, rank, segment, piece), segment, piece,
-                      *made, made, err));
+                      *made, NONE, made, err));
         }
 out:
     return status;
@@ -283,8 +296,9 @@ enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct 
     plan->iterations = shape->iterations;
     for (int iteration = 0; iteration < shape->iterations; iteration++) {
         struct ring_part part = {.count = shape->count, .iteration = iteration, .bucket = NONE,
-                                 .produced = produced};
-        if (iteration > 0)
+                                 .produced = shape->same_data ? NULL : produced,
+                                 .again = shape->same_data && iteration > 0};
+        if (iteration > 0 && !shape->same_data)
             TRY(ring_refill(&ring, iteration, produced, err));
         TRY(ring_scatter_reduce(&ring, &part, err));
         TRY(ring_all_gather(&ring, &part, err));

@@ -25,6 +25,7 @@ struct ring {
     int64_t *latest;     /* [rank][piece]: op that made what the rank sends next */
     int64_t *incoming;   /* [rank][piece]: the same, as it will be after this step */
     int64_t *produced;   /* [rank]: op that made the rank's part, or NONE */
+    int64_t *drained;    /* [rank]: op that last read it before, or NONE */
     int64_t *arrived;    /* [rank]: last copy into its data, or NONE */
     int64_t *sent;       /* [rank]: last copy out of its data, or NONE */
 };
@@ -35,6 +36,8 @@ struct ring_part {
     int iteration, bucket;   /* labels; bucket may be NONE */
     const int64_t *produced; /* [n_ranks]: op that writes the rank's part; NULL = there already */
     int scaled;              /* and divides it for avg: the ring need not */
+    int again;               /* the part is what the last all-reduce of this ring left there; no op
+                                makes it, and `produced` is NULL */
 };
 
 /* Gives the plan its inboxes: slots x pieces places, each fit for any piece of a part of up to
@@ -57,13 +60,17 @@ struct ring_shape {
     int64_t count;
     enum dtype dtype;
     enum redop redop;
+    int same_data; /* each iteration but the first takes what the one before left: for measuring.
+                      Its order can be proven; its sums pile up, and are not those of the goal */
 };
 
 /* An op takes about 150 bytes, and its proof and run as much again. */
 #define RING_MAX_OPS 20000000
 #define RING_MAX_PLACES 50000000 /* of the inboxes of all ranks */
 
-/* The whole plan: `iterations` all-reduces of fresh data, without needless waits. */
+/* The whole plan: `iterations` all-reduces of fresh data, without needless waits. With same_data
+ * each rank begins an iteration once it has finished the one before (see above), as with calls that
+ * are queued behind each other. */
 enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct error *err);
 
 #endif

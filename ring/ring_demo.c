@@ -96,7 +96,8 @@ static enum status run_passes(const struct settings *s, struct story *story, str
 {
     enum status status = STATUS_OK;
     struct run_options options = {
-        .device_of = s->device_of, .timed = s->trace != TRACE_NONE || s->backend == BACKEND_HOST,
+        .engine = s->engine, .device_of = s->device_of,
+        .timed = s->trace != TRACE_NONE || s->backend == BACKEND_HOST,
         .delay_ns = s->delay_ns, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .model = s->model, .random = s->random, .seed = s->seed,
         .stale_uploads = s->bug && s->bug->stale_uploads,

@@ -12,9 +12,9 @@
  * worked out. Its times are of no interest and not kept. A plan without ring steps stops before
  * each op that waits for one since the last stop.
  *
- * Pass 1 has an engine. `eager` queues op by op, each time anew. `graph` queues the plan once, to be
- * kept as a graph (device.h), and then launches that: the same ops and waits, hence the same bits.
- * The op that is held back is held back in the graph, too. Pass 2, which stops, is always eager.
+ * Pass 1 has an engine. `eager` queues op by op, each time anew. `graph` queues the plan once, to
+ * be kept as a graph (device.h), and launches that once a run: the same ops and waits, hence the
+ * same bits. What is held back is held back in the graph, too. Pass 2, which stops, is eager.
  *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
  * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this

@@ -133,6 +133,17 @@ SETTER(set_redop)
     return STATUS_OK;
 }
 
+SETTER(set_engine)
+{
+    SETTINGS;
+    for (int i = 0; i < N_ENGINES; i++)
+        if (strcmp(text, engine_name((enum engine)i)) == 0) {
+            s->engine = (enum engine)i;
+            return STATUS_OK;
+        }
+    return fail(err, STATUS_USAGE, "--engine %s: eager or graph is wanted", quote_text(text).text);
+}
+
 SETTER(set_trace)
 {
     SETTINGS;
@@ -423,6 +434,10 @@ static const struct option_row rows[] = {
      "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
+    {0, "engine", "E", RING | OVERLAP,
+     "eager (default): queue op by op; or graph: build one CUDA graph of\n"
+     "the same ops and waits, and launch that",
+     set_engine},
     {0, "schedule", "S", RING | OVERLAP,
      "simulated GPUs: model (default), random:SEED, any order that the\n"
      "waits allow, or search:K, the first of K seeds that goes wrong",

@@ -12,6 +12,7 @@
 #include "common/device.h"
 #include "common/init.h"
 #include "ring/bugs.h"
+#include "ring/run.h"
 
 enum command {
     COMMAND_RING, COMMAND_OVERLAP, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS, COMMAND_DOCTOR,
@@ -35,6 +36,7 @@ struct settings {
     const char *devices;          /* --devices, as text */
     enum device_backend backend;
     int backend_given;
+    enum engine engine;
     int64_t count;                /* -1: not given, until settled */
     enum dtype dtype;
     int dtype_given;

@@ -36,6 +36,18 @@ void show_notice(const struct settings *s, const struct device_facts *facts, cha
                  modelled);
 }
 
+const char *show_engine(enum engine engine, int simulated, int two_passes)
+{
+    if (engine == ENGINE_EAGER)
+        return "op by op";
+    if (simulated)
+        return two_passes ? "all ops kept, then queued as one, as a CUDA graph would be; the "
+                            "values are read in a second run, op by op"
+                          : "all ops kept, then queued as one, as a CUDA graph would be";
+    return two_passes ? "all ops as one CUDA graph; the values are read in a second run, op by op"
+                      : "all ops as one CUDA graph";
+}
+
 static void describe_held_back(const struct settings *s, char *text, size_t size)
 {
     text[0] = '\0';
@@ -197,7 +209,8 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .values = story->two_passes ? &story->values : NULL,
         .verdict = s->times_only || s->never_ready ? NULL : &story->verdict, .training = story->training,
         .second_hash = story->second_hash,
-        .backend = story->device->verbs->name, .engine = "eager",
+        .backend = story->device->verbs->name, .engine = engine_name(s->engine),
+        .engine_how = show_engine(s->engine, facts->simulated, story->two_passes),
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
         .notice = notice, .link_model = model, .times = times, .data = data, .written = written,

@@ -28,6 +28,9 @@ struct story {
 void show_notice(const struct settings *settings, const struct device_facts *facts, char *text,
                  size_t size);
 
+/* How an engine carries a plan out, in words. `two_passes`: the values shown are of another run. */
+const char *show_engine(enum engine engine, int simulated, int two_passes);
+
 void story_free(struct story *story); /* closes the device, too; also of a zeroed one */
 
 /* The trace, where one was asked for, to its file or to standard output; the report where the trace

@@ -120,12 +120,13 @@ static void print_head(const struct text *t)
     print_links(t);
     format_words(t->file, "data", s->data);
     if (s->origin[0])
-        fprintf(t->file, "  %-9s %s (op by op); inbox of %s\n", "engine", s->engine,
-                format_bytes(plan->inbox_count * bytes, inbox));
+        snprintf(line, sizeof line, "%s (%s); inbox of %s", s->engine, s->engine_how,
+                 format_bytes(plan->inbox_count * bytes, inbox));
     else
-        fprintf(t->file, "  %-9s %s (op by op); %d piece%s a segment; inbox of %d slot%s, %s\n",
-                "engine", s->engine, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
-                plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
+        snprintf(line, sizeof line, "%s (%s); %d piece%s a segment; inbox of %d slot%s, %s",
+                 s->engine, s->engine_how, plan->pieces, plan->pieces == 1 ? "" : "s", plan->slots,
+                 plan->slots == 1 ? "" : "s", format_bytes(plan->inbox_count * bytes, inbox));
+    format_words(t->file, "engine", line);
     format_words(t->file, "times", s->times);
     format_words(t->file, "proof", proof_line(plan, s->proof, line, sizeof line));
     for (int i = 0; i < s->proof->n_findings && i < 10; i++) {

@@ -103,6 +103,7 @@ for word in green '' yes; do host_refused 2 "--color $word" --color "$word"; don
 for word in fifo random random: random:x random:-1 random:1.5 '' random:99999999999999999999; do
     host_refused 2 "--schedule $word" --schedule "$word"
 done
+host_refused 2 "--engine kernels: eager or graph is wanted" --engine kernels
 for word in warp '' 0:1 1 1: :1 nan:1 1:nan inf:1 -1:1 1:-1 1:1:1 1:1x; do
     host_refused 2 "--link $word" --link "$word"
 done
@@ -177,7 +178,7 @@ for words in --help -h 'ring --help' 'plan --help' 'check -h' 'doctor --help' '-
 done
 run --help
 for word in ring plan check doctor --gpus --devices --backend --count --dtype --op --pieces --slots \
-    --repeat --init --input --output --trace --trace-file --step --schedule --link --p2p --timeout \
+    --repeat --init --input --output --trace --trace-file --step --engine --schedule --link --p2p --timeout \
     --color --quiet --version 'Exit status'; do
     wants_line "$word" "$top/out"
 done
@@ -317,6 +318,35 @@ for seed in 0 1 2 3 42 9223372036854775807; do
     [ "$(hash_of)" = "$want" ] || complain "hash $(hash_of), not $want"
     verdict "--schedule random:$seed gives the same bits"
 done
+for arguments in '' '--schedule random:3' '--delay s0.copy.r0:300'; do
+    # shellcheck disable=SC2086
+    host -q -g 5 -c 1003 --init random:7 --engine graph $arguments
+    wants_right
+    [ "$(hash_of)" = "$want" ] || complain "hash $(hash_of), not $want"
+    verdict "--engine graph $arguments gives the same bits"
+done
+for arguments in '-g 1 --repeat 2' '-g 2' '-g 3 --pieces 2 --repeat 2' '-g 5 -c 7 -o avg -d int32' \
+    '-g 4 --delay s0.copy.r0:300'; do
+    # shellcheck disable=SC2086
+    host --trace=json --engine eager $arguments
+    mv "$top/out" eager.json
+    # shellcheck disable=SC2086
+    host --trace=json --engine graph $arguments
+    wants_status 0
+    wants_line '"engine":"graph"' "$top/out"
+    sed 's/"engine":"graph"/"engine":"eager"/' "$top/out" | cmp -s - eager.json ||
+        complain "ops, times or values are not those of eager"
+    verdict "--engine graph $arguments has the modelled times of eager"
+done
+host -g 4 --engine graph --trace
+flatten
+wants_line 'engine graph (all ops kept'
+wants_line 'in a second run, op by op)'
+wants_line '(of both runs, the timed and the shown)'
+verdict "--engine graph --trace"
+host --bug gather-index -g 3 --engine graph
+wants_status 1
+verdict "--engine graph --bug gather-index"
 for arguments in '--pieces 3' '--slots 1' '--devices 0,0,1,1,0' '--link pcie3' '--trace'; do
     # shellcheck disable=SC2086
     host -g 5 -c 1003 --init random:7 $arguments

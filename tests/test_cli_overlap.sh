@@ -5,7 +5,8 @@
 
 for args in '' '--no-overlap' '-g 1' '-g 2 --slow rank=1:3x' '-g 3 --bucket-rule one' \
     '-g 5 --bucket-cap-mb 7' '--model mlp -g 3 --first-bucket-mb 0.5 -d float64 -o sum' \
-    '--layers 7x4KiB -g 4 --pieces 2 --schedule random:3' '--backward-us 5'; do
+    '--layers 7x4KiB -g 4 --pieces 2 --schedule random:3' '--backward-us 5' \
+    '-g 3 --engine graph'; do
     # shellcheck disable=SC2086
     run overlap --backend host $args
     wants_right
@@ -13,6 +14,11 @@ for args in '' '--no-overlap' '-g 1' '-g 2 --slow rank=1:3x' '-g 3 --bucket-rule
     wants_line 'so it is'
     verdict "overlap $args"
 done
+run overlap --backend host -g 3 --engine graph
+sed 's/engine .*/engine/' "$top/out" >graph
+run overlap --backend host -g 3
+sed 's/engine .*/engine/' "$top/out" | cmp -s - graph || complain "not what eager says"
+verdict "overlap --engine graph has the bits and the modelled times of eager"
 run overlap --backend host --model gpt2 -g 8 --times-only
 wants_status 0
 wants_line 'moves no data' "$top/out"

@@ -119,6 +119,46 @@ START_TEST(parts_that_share_inboxes)
 }
 END_TEST
 
+static int64_t faults_of_order(const struct plan *plan)
+{
+    struct proof proof = prove(plan);
+    int64_t n = proof_total(&proof) - proof.counts[FINDING_SUM] - proof.counts[FINDING_SCALE];
+    proof_free(&proof);
+    return n;
+}
+
+/* The same data again and again: in order; but for N = 3, where the ring's own waits are enough, not
+ * without waits between the iterations. */
+START_TEST(the_same_data_again)
+{
+    int n = _i;
+    for (int pieces = 1; pieces <= 3; pieces++)
+        for (int slots = 1; slots <= 3; slots++)
+            for (int op = 0; op < 2; op++)
+                for (int type = 0; type < N_DTYPES; type++) {
+                    struct plan plan = make_plan((struct ring_shape){
+                        .n_ranks = n, .count = 23, .pieces = pieces, .slots = slots,
+                        .iterations = 3, .redop = (enum redop)op, .dtype = (enum dtype)type,
+                        .same_data = 1});
+                    int64_t n_needed = 0;
+                    ck_assert_int_eq(faults_of_order(&plan), 0);
+                    for (int64_t id = 0; id < plan.n_ops; id++) {
+                        ck_assert_int_ne(plan.ops[id].kind, OP_COMPUTE);
+                        for (int i = 0; i < plan.ops[id].n_waits; i++) {
+                            struct wait taken = take_wait(&plan, id, i);
+                            int between =
+                                plan.ops[taken.op].iteration != plan.ops[id].iteration;
+                            n_needed += between && faults_of_order(&plan) > 0;
+                            put_back(&plan, id, i, taken);
+                        }
+                    }
+                    ck_assert_msg(n_needed > 0 || n == 1 || n == 3,
+                                  "N=%d: no wait between iterations is needed", n);
+                    plan_free(&plan);
+                }
+}
+END_TEST
+
 START_TEST(the_rule_of_the_ring)
 {
     int n = _i;
@@ -238,6 +278,7 @@ Suite *ring_suite(void)
     tcase_add_loop_test(tests, every_wait_guards_memory, 1, 9);
     tcase_add_loop_test(tests, every_wait_matters, 2, quick ? 5 : 9);
     tcase_add_loop_test(tests, parts_that_share_inboxes, 2, 6);
+    tcase_add_loop_test(tests, the_same_data_again, 1, 6);
     tcase_add_test(tests, counts_beyond_32_bits);
     tcase_add_test(tests, many_ranks);
     tcase_add_test(tests, the_end_must_be_waited_for);

@@ -94,6 +94,53 @@ START_TEST(reads_come_first_and_writes_later)
 }
 END_TEST
 
+static const struct device_verbs *real_verbs;
+static int n_copies, n_graphs, n_launches;
+
+static enum status count_copy(struct device *d, int stream, struct span from, struct span to,
+                              struct error *err)
+{
+    n_copies++;
+    return real_verbs->copy(d, stream, from, to, err);
+}
+
+static enum status count_graph_end(struct device *d, struct error *err)
+{
+    n_graphs++;
+    return real_verbs->graph_end(d, err);
+}
+
+static enum status count_graph_launch(struct device *d, struct error *err)
+{
+    n_launches++;
+    return real_verbs->graph_launch(d, err);
+}
+
+/* A GPU's four runs (the first warms up) launch one graph, whose ops were queued once. */
+START_TEST(a_graph_is_built_once)
+{
+    for (int engine = 0; engine < N_ENGINES; engine++) {
+        const struct run_options options = {.timed = 1, .runs = 3, .engine = (enum engine)engine};
+        struct bench b;
+        bench_open(&b, BACKEND_HOST, make_plan((struct ring_shape){.n_ranks = 3, .count = 9}),
+                   "index", &options);
+        struct device_verbs verbs = *(real_verbs = b.device->verbs);
+        verbs.copy = count_copy;
+        verbs.graph_end = count_graph_end;
+        verbs.graph_launch = count_graph_launch;
+        b.device->verbs = &verbs;
+        b.device->facts.simulated = 0; /* which are not run several times */
+        n_copies = n_graphs = n_launches = 0;
+        bench_run(&b);
+        ck_assert_int_eq(b.verdict.n_wrong + b.verdict.n_different, 0);
+        ck_assert_int_eq(n_copies, engine == ENGINE_GRAPH ? 12 : 4 * 12);
+        ck_assert_int_eq(n_graphs, engine == ENGINE_GRAPH ? 1 : 0);
+        ck_assert_int_eq(n_launches, engine == ENGINE_GRAPH ? 4 : 0);
+        bench_close(&b);
+    }
+}
+END_TEST
+
 START_TEST(the_modelled_clock_is_exact)
 {
     const struct run_options options = {
@@ -201,6 +248,7 @@ Suite *run_suite(void)
     tcase_add_test(tests, every_schedule_gives_the_same_bits);
     tcase_add_test(tests, a_missing_wait_shows_under_some_schedule);
     tcase_add_test(tests, reads_come_first_and_writes_later);
+    tcase_add_test(tests, a_graph_is_built_once);
     tcase_add_test(tests, the_modelled_clock_is_exact);
     tcase_add_test(tests, one_wrong_element_is_found);
     tcase_add_test(tests, ranks_that_agree_can_all_be_wrong);
