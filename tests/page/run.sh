@@ -46,7 +46,7 @@ if ! cmp -s "$here/package-lock.json" "$here/node_modules/.installed-for"; then
     cp "$here/package-lock.json" "$here/node_modules/.installed-for"
 fi
 failed=0
-for tests in test_page.mjs; do
+for tests in test_same.mjs test_page.mjs; do
     node "$here/$tests" "$@" || failed=1
 done
 exit $failed
