@@ -75,9 +75,11 @@ static void print_head(const struct view *v)
     json_named(v->file, "plan", s->origin);
     json_named(v->file, "fault", s->fault);
     json_named(v->file, "proof", proof_line(s->plan, s->proof, line, sizeof line));
-    if (s->verdict)
-        json_named(v->file, "result", s->verdict->n_wrong || s->verdict->n_different ? "wrong"
-                                                                                     : "right");
+    if (s->verdict) {
+        int wrong = s->verdict->n_wrong || s->verdict->n_different;
+        json_named(v->file, "result", wrong ? "wrong" : "right");
+        fprintf(v->file, ",\"hash\":\"0x%016" PRIx64 "\"", s->verdict->hash);
+    }
     fprintf(v->file, "},\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_labels\",\"args\":{\"labels\":",
             process_of(0));

@@ -45,4 +45,8 @@ if ! cmp -s "$here/package-lock.json" "$here/node_modules/.installed-for"; then
     }
     cp "$here/package-lock.json" "$here/node_modules/.installed-for"
 fi
-exec node "$here/test_page.mjs" "$@"
+failed=0
+for tests in test_same.mjs test_page.mjs; do
+    node "$here/$tests" "$@" || failed=1
+done
+exit $failed

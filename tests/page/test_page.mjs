@@ -1,84 +1,15 @@
-/* test_page.mjs - the page of --trace=html in a real browser, Chromium without a window.
+/* test_page.mjs - the page of --trace=html in a real browser.
  *
- * Every page is written by the program under test ($RING_DEMO) on simulated GPUs, whose runs are
- * the same each time, so what the page shows is compared with the JSON lines and the text trace of
- * a run of its own. tests/page/run.sh installs what this needs. Each test prints `ok NAME` or
- * `FAIL NAME: why`; the last line counts them. */
+ * What a page shows is compared with the JSON lines and the text trace of a run of its own.
+ * tests/page/run.sh installs what this needs. An argument is part of a name: those tests alone. */
 import assert from "node:assert/strict";
-import {spawnSync} from "node:child_process";
-import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {mkdirSync, readFileSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
-import {tmpdir} from "node:os";
-import {join, resolve} from "node:path";
-import {pathToFileURL} from "node:url";
-import {chromium} from "playwright-core";
+import {join} from "node:path";
+import {SMALL, jsonOf, open, press, run, runTests, sentence, stateTable, test, text, us, work,
+        writePage} from "./pages.mjs";
 
-const demo = resolve(process.env.RING_DEMO || "./ring_demo");
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const work = mkdtempSync(join(tmpdir(), "ring_demo_page."));
-const only = process.argv[2]; /* part of a name: those tests alone */
-
-/* ---- what tests are written with ------------------------------------------------------------ */
-
-/* The program's output; `status` is what its exit must be. */
-function run(args, status = 0) {
-  const words = args.split(" "), overlap = words[0] === "overlap";
-  const all = [...(overlap ? [words.shift()] : []), "--backend", "host", ...words];
-  const result = spawnSync(demo, all, {encoding: "utf8", cwd: work, maxBuffer: 1 << 28});
-  assert.equal(result.status, status, `${args}: ${result.stderr}`);
-  return result;
-}
-
-/* Each page is written once. */
-const pages = new Map();
-function writePage(args, status = 0) {
-  if (!pages.has(args)) {
-    pages.set(args, join(work, `${pages.size}.html`));
-    run(`${args} --trace=html --trace-file ${pages.get(args)}`, status);
-  }
-  return pages.get(args);
-}
-
-/* A backward pass small enough to be run often. */
-const SMALL = "overlap --layers 8x1MiB --bucket-cap-mb 2";
-
-function jsonOf(args, status = 0) {
-  const lines = run(`${args} --trace=json`, status).stdout.trim().split("\n").map(JSON.parse);
-  const of = type => lines.filter(line => line.type === type);
-  return {header: of("header")[0], summary: of("summary")[0], ops: of("op"), states: of("state")};
-}
-
-/* Opens a page that must neither complain nor ask any host for anything. */
-async function open(args, {status = 0, file, ...options} = {}) {
-  const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
-  const page = await context.newPage();
-  const complaints = [], url = pathToFileURL(file ?? writePage(args, status)).href;
-  page.on("pageerror", error => complaints.push(error.message));
-  page.on("console", message => complaints.push(message.text()));
-  page.on("request", request => request.url() === url || complaints.push(request.url()));
-  await page.goto(url);
-  page.finish = async () => {
-    assert.deepEqual(complaints, []);
-    await context.close();
-  };
-  return page;
-}
-
-const text = (page, selector) => page.locator(selector).innerText();
-const sentence = page => text(page, "#sentence");
-const press = async (page, key, times = 1) => {
-  for (let i = 0; i < times; i++) await page.keyboard.press(key);
-};
-
-/* The state table as the text trace writes it: "0+1 = 31". */
-const stateTable = page => page.$$eval("#state tr", rows => rows.slice(1).map(row =>
-  [...row.querySelectorAll("td")].map(td => [td.querySelector("b"), td.querySelector("i")]
-    .map(part => part.textContent).filter(part => part).join(" "))));
-
-const us = async page => parseFloat(await text(page, "#clock"));
-
-const tests = [];
-const test = (name, body) => tests.push({name, body});
 
 /* ---- the same numbers everywhere --------------------------------------------------------------- */
 
@@ -570,23 +501,4 @@ test("one rank, and no elements", async () => {
   }
 });
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
-
-const browser = await chromium.launch({executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-                                       args: ["--no-sandbox", "--disable-dev-shm-usage"]});
-let passed = 0, failed = 0;
-for (const {name, body} of tests) {
-  if (only && !name.includes(only)) continue;
-  try {
-    await body();
-    passed++;
-    console.log(`ok ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL ${name}: ${String(error.message).split("\n").slice(0, 12).join("\n  ")}`);
-  }
-}
-await browser.close();
-rmSync(work, {recursive: true});
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed ? 1 : 0;
+await runTests(process.argv[2]);
