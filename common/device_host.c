@@ -403,7 +403,7 @@ static enum status check_room(const struct host *h, int64_t data_count, int64_t 
         (available >= 0 && wanted > (double)available))
         return fail(err, STATUS_MACHINE,
                     "%d simulated GPUs need %.1f GiB of memory, %.1f GiB are free; take a smaller "
-                    "--count, or look at the plan alone (ring_demo plan)",
+                    "count, or look at the plan alone (ring_demo plan)",
                     h->n_ranks, wanted / GiB, available < 0 ? 0.0 : (double)available / GiB);
     return STATUS_OK;
 }

@@ -41,7 +41,8 @@ static enum status refuse(const struct option_row *rows, int n_rows, int id, con
 }
 
 enum status options_read(const struct option_row *rows, int n_rows, int command, int argc,
-                         char **argv, void *settings, int *first_operand, struct error *err)
+                         char **argv, void *settings, uint64_t *given, int *first_operand,
+                         struct error *err)
 {
     enum status status = STATUS_OK;
     struct option *table = NULL;
@@ -59,6 +60,7 @@ enum status options_read(const struct option_row *rows, int n_rows, int command,
                 *l++ = ':';
         }
     }
+    *given = 0;
     opterr = 0;
     optind = 0; /* forget an earlier command line: glibc, musl and the BSDs all understand this */
     for (;;) {
@@ -76,6 +78,7 @@ enum status options_read(const struct option_row *rows, int n_rows, int command,
                           row->name);
             goto out;
         }
+        *given |= UINT64_C(1) << (row - rows);
         TRY(row->set(settings, optarg, err));
     }
     *first_operand = optind;
@@ -83,6 +86,16 @@ out:
     free(table);
     free(letters);
     return status;
+}
+
+enum status options_allow(const struct option_row *rows, int n_rows, uint64_t given, unsigned bits,
+                          const char *with, struct error *err)
+{
+    for (int i = 0; i < n_rows; i++)
+        if (given >> i & 1 && !(rows[i].commands & bits))
+            return fail(err, STATUS_USAGE, "--%s with %s: it would change nothing; leave one out",
+                        rows[i].name, with);
+    return STATUS_OK;
 }
 
 void options_print(const struct option_row *rows, int n_rows, int command, FILE *file)

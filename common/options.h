@@ -5,6 +5,7 @@
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "common/status.h"
@@ -13,7 +14,7 @@ struct option_row {
     char letter;            /* 0: none */
     const char *name;
     const char *argument;   /* "N"; "[=KIND]" for one that may be left out; NULL for none */
-    unsigned commands;      /* bit c: offered by command c */
+    unsigned commands;      /* bit c: offered by command c; further bits are the caller's */
     const char *help;       /* one line, or several with '\n' */
     /* Takes the argument's text (NULL where there is none) into the settings. A refusal names the
      * option by itself: "--gpus x: ..." */
@@ -21,10 +22,17 @@ struct option_row {
 };
 
 /* Reads argv[1 ..] for one command (a bit of option_row.commands). What is neither option nor its
- * argument is moved to the end of argv; *first_operand is its index. STATUS_USAGE: an unknown
- * option, one of another command, a missing argument. */
+ * argument is moved to the end of argv; *first_operand is its index. *given gets bit i for row i (at
+ * most 64 rows) where it was there. STATUS_USAGE: an unknown option, one of another command, a
+ * missing argument. */
 enum status options_read(const struct option_row *rows, int n_rows, int command, int argc,
-                         char **argv, void *settings, int *first_operand, struct error *err);
+                         char **argv, void *settings, uint64_t *given, int *first_operand,
+                         struct error *err);
+
+/* STATUS_USAGE where an option was given whose row has none of these bits: "--count with --model:
+ * ..", for with = "--model". */
+enum status options_allow(const struct option_row *rows, int n_rows, uint64_t given, unsigned bits,
+                          const char *with, struct error *err);
 
 /* The options of one command, as a table for people. */
 void options_print(const struct option_row *rows, int n_rows, int command, FILE *file);

@@ -35,9 +35,9 @@ void step_explain(const struct step *p)
     const struct buckets *b = &p->buckets;
     const struct model *m = &p->model;
     int64_t element = (int64_t)dtype_size(p->s->dtype);
-    fprintf(p->out, "%s: %" PRId64 " tensor%s in %" PRId64 " layer%s, %" PRId64 " elements of %s, "
+    fprintf(p->out, "%s:%s%" PRId64 " tensor%s in %" PRId64 " layer%s, %" PRId64 " elements of %s, "
             "%" PRId64 " bytes\nrule %s; gradients get ready in the reverse of the order of "
-            "registration\n", m->name, m->n_tensors, plural(m->n_tensors), m->n_layers,
+            "registration\n", m->name, step_break(p), m->n_tensors, plural(m->n_tensors), m->n_layers,
             plural(m->n_layers), m->count, dtype_name(p->s->dtype), m->count * element,
             bucket_rule_name(p->rule));
     for (int k = 0; k < b->n; k++) {

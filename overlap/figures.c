@@ -69,13 +69,13 @@ struct view {
     const struct plan *plan;
     const struct buckets *buckets;
     const struct timing *timing;
-    int64_t *ready;              /* [n_buckets]: when the last rank had computed it */
+    int64_t all_computed;        /* when the last rank's backward pass ended */
     struct interval *computes;   /* [n_ops]; united */
     int n_computes;
     struct interval *of_bucket;  /* [n_buckets]; end 0: none of its ops is the rank's */
     struct interval *under_way;  /* [n_buckets]; united */
     int n_under_way;
-    int64_t *moments;            /* [3 * n_buckets + 2 * n_ops]: where something begins or ends */
+    int64_t *moments;            /* [2 * n_buckets + 2 * n_ops + 1]: where something begins or ends */
 };
 
 int64_t figures_ready(const struct plan *plan, const struct buckets *buckets,
@@ -134,8 +134,8 @@ static int list_moments(struct view *v)
     for (int k = 0; k < v->buckets->n; k++) {
         v->moments[n++] = v->of_bucket[k].begin;
         v->moments[n++] = v->of_bucket[k].end;
-        v->moments[n++] = v->ready[k];
     }
+    v->moments[n++] = v->all_computed;
     qsort(v->moments, (size_t)n, sizeof *v->moments, compare_moments);
     return n;
 }
@@ -150,7 +150,7 @@ static void find_causes(struct view *v, struct figures *f)
             k++;
         if (span == 0 || k == v->buckets->n || covers(v->computes, v->n_computes, now))
             continue;
-        *(now < v->ready[k] ? &f->slow : k < last ? &f->order : &f->tail) += span;
+        *(now < v->all_computed ? &f->slow : k < last ? &f->order : &f->tail) += span;
     }
 }
 
@@ -190,18 +190,17 @@ enum status figures_find(const struct plan *plan, const struct buckets *buckets,
     enum status status = STATUS_OK;
     struct view v = {.plan = plan, .buckets = buckets, .timing = timing};
     int n = buckets->n;
-    TRY(allocate((void **)&v.ready, n, sizeof *v.ready, "figures", err));
     TRY(allocate((void **)&v.computes, plan->n_ops, sizeof *v.computes, "figures", err));
     TRY(allocate((void **)&v.of_bucket, n, sizeof *v.of_bucket, "figures", err));
     TRY(allocate((void **)&v.under_way, n, sizeof *v.under_way, "figures", err));
-    TRY(allocate((void **)&v.moments, 3 * (int64_t)n + 2 * plan->n_ops, sizeof *v.moments,
+    TRY(allocate((void **)&v.moments, 2 * (int64_t)n + 2 * plan->n_ops + 1, sizeof *v.moments,
                  "figures", err));
-    for (int k = 0; k < n; k++)
-        v.ready[k] = figures_ready(plan, buckets, timing, k);
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (plan->ops[id].kind == OP_COMPUTE && timing->end_ns[id] > v.all_computed)
+            v.all_computed = timing->end_ns[id];
     for (int rank = 0; rank < plan->n_ranks; rank++)
         judge_rank(&v, rank, &figures[rank]);
 out:
-    free(v.ready);
     free(v.computes);
     free(v.of_bucket);
     free(v.under_way);

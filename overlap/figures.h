@@ -6,9 +6,9 @@
  *     communication = |K|,  hidden = |K and C|,  exposed = |K without C|,
  * so that hidden + exposed = communication, to the nanosecond.
  *
- * Every exposed moment has one cause, that of the bucket under way that was launched first: some
- * rank has not yet computed it (slow); or it is not the last bucket, for which the last one waits,
- * buckets being launched in order (order); or it is the last bucket (tail). So
+ * Every exposed moment has one cause: the backward pass of some other rank still runs (slow); or
+ * all have ended, and of the buckets under way the one that was launched first is not the last, for
+ * which the last one waits, buckets being launched in order (order); or it is the last (tail). So
  *     exposed = slow + order + tail.
  * The last bucket is the last one with elements: buckets_last().
  */

@@ -208,33 +208,35 @@ static int parse_equal(const char *text, int64_t *n, int64_t *count)
     return 0;
 }
 
-/* What can be printed anywhere, and has a tensor's name behind its last dot, if it has one. */
+/* What can be printed anywhere; the dots in it have names on both sides. */
 static int is_name(const char *name)
 {
-    const char *dot = strrchr(name, '.');
+    size_t length = strlen(name);
     for (const unsigned char *c = (const unsigned char *)name; *c; c++)
         if (quote_width(*c, 1) != 1 || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
             return 0; /* control characters; the second kind is U+0080 to U+009F in UTF-8 */
-    return strlen(name) < MODEL_NAME_SIZE && !(dot && (dot == name || dot[1] == '\0'));
+    return length < MODEL_NAME_SIZE && name[0] != '.' && name[length - 1] != '.' &&
+           !strstr(name, "..");
 }
 
 static enum status read_line(struct builder *b, char *line, const char *source, int number)
 {
     char layer[MODEL_NAME_SIZE], *save = NULL, *end = NULL;
-    line[strcspn(line, "#")] = '\0';
-    const char *name = strtok_r(line, " \t\r", &save);
+    line[strcspn(line, "#\r")] = '\0';
+    const struct quote found = quote_text(line);
+    const char *name = strtok_r(line, " \t", &save);
     if (!name)
         return STATUS_OK;
-    const char *count = strtok_r(NULL, " \t\r", &save), *flop = strtok_r(NULL, " \t\r", &save);
+    const char *count = strtok_r(NULL, " \t", &save), *flop = strtok_r(NULL, " \t", &save);
     int64_t elements = count && isdigit((unsigned char)*count) ? strtoll(count, &end, 10) : -1;
     double work = flop ? strtod(flop, &end) : 0;
     if (elements < 0 || elements > MOST_ELEMENTS || *end || !is_name(name) ||
-        !(work >= 0 && work < 1e30) || strtok_r(NULL, " \t\r", &save) ||
+        !(work >= 0 && work < 1e30) || strtok_r(NULL, " \t", &save) ||
         b->model->n_tensors == MOST_LAYERS)
         return fail(b->err, STATUS_USAGE,
-                    "%s:%d: found '%s %s', expected NAME COUNT [FLOP], a name of less than %d "
-                    "characters, as in fc.weight, and at most %d tensors", source, number,
-                    quote_text(name).text, count ? quote_text(count).text : "", MODEL_NAME_SIZE,
+                    "%s:%d: found '%s', expected NAME COUNT [FLOP], as in fc.weight 512000: a name "
+                    "of less than %d printable characters, a count from 0 to 2^40, a FLOP below "
+                    "1e30, and at most %d tensors", source, number, found.text, MODEL_NAME_SIZE,
                     MOST_LAYERS);
     const char *dot = strrchr(name, '.');
     snprintf(layer, sizeof layer, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);

@@ -81,8 +81,8 @@ static void print_head(const struct step *p)
     const struct settings *s = p->s;
     const struct story *story = &p->overlapped.story;
     char bytes[FORMAT_SIZE], line[320];
-    fprintf(p->out, "overlap: %s, %" PRId64 " tensor%s in %" PRId64 " layer%s, %s of %s, %s, on "
-            "each of %d rank%s\n", p->model.name, p->model.n_tensors,
+    fprintf(p->out, "overlap: %s,%s%" PRId64 " tensor%s in %" PRId64 " layer%s, %s of %s, %s, on "
+            "each of %d rank%s\n", p->model.name, step_break(p), p->model.n_tensors,
             p->model.n_tensors == 1 ? "" : "s", p->model.n_layers,
             p->model.n_layers == 1 ? "" : "s", format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
             dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
@@ -101,6 +101,8 @@ static void print_head(const struct step *p)
     if (p->never_ready)
         print_never(p);
     format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
+    if (p->never_ready)
+        fprintf(p->out, "            (the buckets that stay: no rank gets the others' gradients)\n");
     fprintf(p->out, "            no compute waits, directly or through others, for a copy or an "
             "add: %s\n", p->computes_wait ? "NOT SO" : "so it is");
 }
@@ -157,9 +159,8 @@ static void print_why(const struct step *p, int rank)
     char line[400];
     const char *label = "why";
     if (f->slow) {
-        snprintf(line, sizeof line, "%.1f us, slow rank: the bucket under way is not yet computed "
-                 "on every rank, and a ring goes on only where both neighbours have it",
-                 step_us(f->slow));
+        snprintf(line, sizeof line, "%.1f us, slow rank: another's backward pass still runs, and "
+                 "buckets complete when it has computed them", step_us(f->slow));
         print_cause(p, &label, line);
     }
     if (f->order) {
@@ -175,8 +176,8 @@ static void print_why(const struct step *p, int rank)
         print_cause(p, &label, p->s->n_ranks > 1 ? "nothing is exposed"
                                                  : "nothing is exposed: one rank sends nothing");
     if (other != rank && p->overlapped.figures[other].slow > f->slow) {
-        snprintf(line, sizeof line, "%.1f us are lost on rank %d to a slow rank: its buckets wait "
-                 "until every rank has computed them",
+        snprintf(line, sizeof line, "%.1f us on rank %d, slow rank: another's backward pass still "
+                 "runs, and buckets complete when it has computed them",
                  step_us(p->overlapped.figures[other].slow), other);
         print_cause(p, &label, line);
     }
@@ -247,7 +248,8 @@ static void print_numbers(const struct step *p)
                       : 1);
     snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's "
              "ring, or all communication where that is longer; each as it is in the serial run. "
-             "Overlapped takes %.2f times that", step_us(ideal), ideal ? ratio(arrived, ideal) : 1);
+             "Overlapped takes %.2f times that%s", step_us(ideal), ideal ? ratio(arrived, ideal) : 1,
+             arrived < ideal ? ", since ranks that differ get in each other's way less" : "");
     format_words(p->out, "ideal", line);
     print_why(p, rank);
 }

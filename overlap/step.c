@@ -48,7 +48,7 @@ static enum status find_never_ready(struct step *p)
             p->never_ready = &p->model.tensors[i];
     return !name || p->never_ready
                ? STATUS_OK
-               : fail(p->err, STATUS_USAGE, "--never-ready %s: %s has no tensor of this name; "
+               : fail(p->err, STATUS_USAGE, "--never-ready '%s': %s has no tensor of this name; "
                       "--explain lists them, %s for one", quote_text(name).text, p->model.name,
                       p->model.tensors[0].name);
 }
@@ -61,22 +61,9 @@ static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
     const struct { int given; const char *sentence; } pairs[] = {
         {one && s->cap_mib > 0, "--bucket-cap-mb: rule one has no cap"},
         {one && s->sweep, "--sweep-cap: rule one has no cap"},
+        {s->times_only && s->init, "--init: --times-only moves no data"},
         {(one || equal) && s->first_mib > 0, "--first-bucket-mb: only rule pytorch has a cap of "
                                              "its own for the first bucket"},
-        {s->explain && s->sweep, "--explain with --sweep-cap: one cap at a time is explained; take "
-                                 "--bucket-cap-mb"},
-        {s->explain && s->trace != TRACE_NONE, "--explain runs nothing, --trace shows a run"},
-        {s->explain && s->never_ready, "--explain runs nothing, and --never-ready changes no "
-                                       "bucket"},
-        {s->explain && s->no_overlap, "--explain runs nothing, and --no-overlap changes no bucket"},
-        {s->sweep && s->cap_mib > 0, "--sweep-cap and --bucket-cap-mb: both give caps"},
-        {s->sweep && s->no_overlap, "--sweep-cap with --no-overlap: a serial iteration hides "
-                                    "nothing with any cap"},
-        {s->sweep && s->never_ready, "--never-ready with --sweep-cap: the iteration ends with no "
-                                     "cap"},
-        {s->sweep && s->random, "--schedule random with --sweep-cap: choices are no times"},
-        {s->sweep && s->trace != TRACE_NONE, "--trace shows one run, --sweep-cap makes many"},
-        {s->sweep && s->quiet, "--quiet prints the verdicts only, and --sweep-cap has none"},
         {s->no_overlap && s->never_ready, "--no-overlap with --never-ready: no ring begins before "
                                           "all is computed, and that never is"},
     };

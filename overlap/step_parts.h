@@ -4,6 +4,7 @@
 #define OVERLAP_STEP_PARTS_H
 
 #include <stdio.h>
+#include <string.h>
 
 #include "overlap/figures.h"
 #include "overlap/overlap.h"
@@ -58,6 +59,12 @@ enum status step_sweep(struct step *step);
 /* "rank 1 computes 3 times as long"; "" where no rank is slow. Returns buffer. */
 #define STEP_SLOW_SIZE 64
 const char *step_slow(const struct step *step, char buffer[STEP_SLOW_SIZE]);
+
+/* Behind the model's name in a heading: a blank, or a new line where the name is long. */
+static inline const char *step_break(const struct step *step)
+{
+    return strlen(step->model.name) > 24 ? "\n  " : " ";
+}
 
 static inline double step_us(int64_t ns) { return (double)ns / 1000; }
 static inline double step_mib(int64_t bytes) { return (double)bytes / STEP_MIB; }

@@ -18,8 +18,9 @@ static enum status read_caps(const struct step *p, double *caps, int *n)
         if (end == at || !(cap >= 1e-6 && cap <= 1e6) || *n == MOST_CAPS ||
             (*end != ',' && *end != '\0'))
             return fail(p->err, STATUS_USAGE,
-                        "--sweep-cap %s: up to %d caps in MiB are wanted, with commas between, as "
-                        "in 1,5,10,25", quote_text(p->s->sweep).text, MOST_CAPS);
+                        "--sweep-cap '%s': up to %d caps from 1e-06 to 1e+06 MiB are wanted, with "
+                        "commas between, as in 1,5,10,25", quote_text(p->s->sweep).text,
+                        MOST_CAPS);
         caps[(*n)++] = cap;
         at = end;
         if (*end == '\0')
@@ -49,10 +50,10 @@ enum status step_sweep(struct step *p)
     int64_t n_ops, best_ops = 0;
     int n, measured = p->s->backend == BACKEND_CUDA;
     TRY(read_caps(p, caps, &n));
-    printf("caps of buckets: %s, %d ranks, backward %.1f us, rule %s\n\n"
+    printf("caps of buckets: %s,%s%d rank%s, backward %.1f us, rule %s\n\n"
            "                               model: %s%s\n"
            "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name,
-           p->s->n_ranks, p->backward_us, bucket_rule_name(p->rule), p->s->model.name,
+           step_break(p), p->s->n_ranks, p->s->n_ranks == 1 ? "" : "s", p->backward_us, bucket_rule_name(p->rule), p->s->model.name,
            measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {
@@ -71,9 +72,13 @@ enum status step_sweep(struct step *p)
             best_cap = caps[i];
         }
     }
-    printf("\n  best: --bucket-cap-mb %.6g%s, %.1f us an iteration (%s)\n", best_cap,
-           p->rule == BUCKETS_PYTORCH && p->s->first_mib == 0 ? " --bucket-rule pytorch" : "", best,
-           measured ? "measured, medians" : "modelled");
+    printf("\n  launches: ops that are queued; iteration: the backward pass, what is exposed, the "
+           "optimizer\n  best: --bucket-cap-mb %.6g", best_cap);
+    if (p->s->first_mib > 0)
+        printf(" --first-bucket-mb %.6g", p->s->first_mib);
+    else if (p->rule == BUCKETS_PYTORCH)
+        printf(" --bucket-rule pytorch");
+    printf(", %.1f us an iteration (%s)\n", best, measured ? "measured, medians" : "modelled");
 out:
     return status;
 }

@@ -254,7 +254,7 @@ enum status order_next(struct order *o, int64_t *id, struct error *err)
     if (o->work > ORDER_MAX_WORK)
         return fail(err, STATUS_MACHINE,
                     "too much to prove: %" PRId64 " of %" PRId64 " ops took all the work that a "
-                    "plan may take; fewer ranks, lanes or waits are wanted",
+                    "plan may take; fewer ranks or fewer ops are wanted",
                     o->at, o->plan->n_ops);
     TRY(make_clock(o, &o->now, err));
     *id = o->id = order_at(o, o->at++);

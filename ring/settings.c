@@ -290,7 +290,16 @@ SETTER(set_compute)
                 quote_text(text).text);
 }
 
-SETTER(set_never) { SETTINGS; (void)err; s->never_ready = text; return STATUS_OK; }
+SETTER(set_never)
+{
+    SETTINGS;
+    if (s->never_ready)
+        return fail(err, STATUS_USAGE, "--never-ready '%s': '%s' was named already; one tensor is "
+                    "possible", quote_text(text).text, quote_text(s->never_ready).text);
+    s->never_ready = text;
+    return STATUS_OK;
+}
+
 SETTER(set_sweep) { SETTINGS; (void)err; s->sweep = text; return STATUS_OK; }
 
 /* A small number at *text, and then this character: moves behind both. -1: there is none. */
@@ -318,6 +327,10 @@ SETTER(set_slow)
         b = is_link && a >= 0 ? take_rank(&at, ':') : a;
     }
     double factor = *at >= '0' && *at <= '9' ? strtod(at, &end) : 0;
+    if (is_link ? s->slow_link : s->slow)
+        return fail(err, STATUS_USAGE, "--slow %s: %s is slow already; one %s is possible",
+                    quote_text(text).text, is_link ? s->slow_link : s->slow,
+                    is_link ? "link" : "rank");
     if (a < 0 || b < 0 || (is_link && a == b) || !(factor >= 1 && factor <= 1000) ||
         strcmp(end + (*end == 'x'), "") != 0 || (!is_link && s->command == COMMAND_RING))
         return fail(err, STATUS_USAGE, "--slow %s: link=A-B:X is wanted, as in link=0-1:3x, or, of "
@@ -354,52 +367,61 @@ SETTER(set_color)
 #define CHECK (1u << COMMAND_CHECK)
 #define BUGS (1u << COMMAND_BUGS)
 #define EVERY ((1u << N_COMMANDS) - 1)
+/* Of overlap's, what still means something with these two. */
+#define EXPLAIN (1u << 20)
+#define SWEEP (1u << 21)
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | OVERLAP | PLAN | BUGS,
+    {'g', "gpus", "N", RING | OVERLAP | PLAN | BUGS | SWEEP,
      "ranks (default: all visible GPUs if two or more; else 4; of bugs\n"
      "every-wait: 3)",
      set_gpus},
-    {0, "devices", "LIST", RING | OVERLAP,
+    {0, "devices", "LIST", RING | OVERLAP | SWEEP,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
      "repeats takes several ranks",
      set_devices},
-    {0, "backend", "B", RING | OVERLAP | BUGS,
+    {0, "backend", "B", RING | OVERLAP | BUGS | SWEEP,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
-    {0, "model", "M", OVERLAP | PLAN,
+    {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
      "article (overlap's default), mlp, resnet18, resnet50 or gpt2: plan\n"
      "prints overlap's plan then",
      set_network},
-    {0, "layers", "L", OVERLAP | PLAN,
+    {0, "layers", "L", OVERLAP | PLAN | EXPLAIN | SWEEP,
      "layers of one's own: 20x6.25MiB, or a file with lines NAME COUNT\n"
      "[FLOP], one for each tensor",
      set_layers},
-    {0, "bucket-rule", "R", OVERLAP | PLAN, "pytorch, pytorch-explicit or one", set_bucket_rule},
-    {0, "bucket-cap-mb", "X", OVERLAP | PLAN,
+    {0, "bucket-rule", "R", OVERLAP | PLAN | EXPLAIN | SWEEP,
+     "pytorch (default), pytorch-explicit (of article, and where a cap is\n"
+     "given) or one", set_bucket_rule},
+    {0, "bucket-cap-mb", "X", OVERLAP | PLAN | EXPLAIN,
      "a bucket closes when it has X MiB or more (default 25)",
      set_cap},
-    {0, "first-bucket-mb", "X", OVERLAP | PLAN, "the same of the first bucket (pytorch: 1)",
+    {0, "first-bucket-mb", "X", OVERLAP | PLAN | EXPLAIN | SWEEP,
+     "the same of the first bucket (pytorch: 1)",
      set_first},
-    {0, "sweep-cap", "LIST", OVERLAP, "try several caps, as in 1,5,10,25,50,100, and print a table",
+    {0, "sweep-cap", "LIST", OVERLAP | SWEEP,
+     "try several caps, as in 1,5,10,25,50,100, and print a table",
      set_sweep},
-    {0, "explain", NULL, OVERLAP, "print why each tensor is in its bucket, and run nothing",
+    {0, "explain", NULL, OVERLAP | EXPLAIN,
+     "print why each tensor is in its bucket, and run nothing",
      set_explain},
     {0, "no-overlap", NULL, OVERLAP | PLAN, "show the serial run: rings begin when all is computed",
      set_no_overlap},
-    {0, "backward-us", "T", OVERLAP | PLAN,
+    {0, "backward-us", "T", OVERLAP | PLAN | SWEEP,
      "how long the backward pass takes (otherwise from the model's work)", set_backward},
-    {0, "compute", "KIND", OVERLAP,
+    {0, "compute", "KIND", OVERLAP | SWEEP,
      "real GPUs: the backward pass is bound by arithmetic (default) or by\n"
      "memory, or it waits and leaves the chip empty",
      set_compute},
     {0, "never-ready", "NAME", OVERLAP | PLAN,
      "no rank computes the gradient of this tensor: what waits for it?", set_never},
-    {0, "slow", "WHAT:X", RING | OVERLAP | PLAN,
+    {0, "slow", "WHAT:X", RING | OVERLAP | PLAN | SWEEP,
      "link=A-B:X: simulated copies between A and B take X times as long;\n"
      "overlap: rank=R:X, too: rank R computes X times as long",
      set_slow},
-    {0, "times-only", NULL, OVERLAP, "simulated GPUs: no data moves, and nothing is verified",
+    {0, "times-only", NULL, OVERLAP | SWEEP,
+     "simulated GPUs: no data moves, and nothing is verified",
      set_times_only},
     {0, "plan", "FILE", RING | PLAN,
      "run this plan instead of the ring's (- is standard input); it gives\n"
@@ -411,11 +433,13 @@ static const struct option_row rows[] = {
      "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
      "powers of 1024",
      set_count},
-    {'d', "dtype", "T", RING | OVERLAP | PLAN, "float32 (default), float64 or int32", set_dtype},
-    {'o', "op", "OP", RING | OVERLAP | PLAN, "sum (default), avg, min, max or prod", set_redop},
-    {0, "pieces", "P", RING | OVERLAP | PLAN,
+    {'d', "dtype", "T", RING | OVERLAP | PLAN | EXPLAIN | SWEEP,
+     "float32 (default), float64 or int32", set_dtype},
+    {'o', "op", "OP", RING | OVERLAP | PLAN | SWEEP,
+     "sum (default; of overlap: avg), avg, min, max or prod", set_redop},
+    {0, "pieces", "P", RING | OVERLAP | PLAN | SWEEP,
      "cut each segment in P, so that copy and add overlap (default 1)", set_pieces},
-    {0, "slots", "S", RING | OVERLAP | PLAN, "segments an inbox has room for (default 2)",
+    {0, "slots", "S", RING | OVERLAP | PLAN | SWEEP, "segments an inbox has room for (default 2)",
      set_slots},
     {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
      set_repeat},
@@ -434,7 +458,7 @@ static const struct option_row rows[] = {
      "write the trace there, and a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
-    {0, "engine", "E", RING | OVERLAP,
+    {0, "engine", "E", RING | OVERLAP | SWEEP,
      "eager (default): queue op by op; or graph: build one CUDA graph of\n"
      "the same ops and waits, and launch that",
      set_engine},
@@ -443,21 +467,22 @@ static const struct option_row rows[] = {
      "waits allow, or search:K, the first of K seeds that goes wrong",
      set_schedule},
     {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
-    {0, "link", "L", RING | OVERLAP,
+    {0, "link", "L", RING | OVERLAP | SWEEP,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
      "pcie3, or GBps:us, as in 25:1.5",
      set_link},
-    {0, "p2p", "W", RING | OVERLAP | BUGS,
+    {0, "p2p", "W", RING | OVERLAP | BUGS | SWEEP,
      "real GPUs: auto (default) or off (stage copies through the host)",
      set_p2p},
-    {0, "timeout", "S", RING | OVERLAP,
+    {0, "timeout", "S", RING | OVERLAP | SWEEP,
      "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
     {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
     {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
     {'q', "quiet", NULL, RING | OVERLAP, "print the verdicts only", set_quiet},
-    {'h', "help", NULL, EVERY, "print this", set_help},
-    {0, "version", NULL, EVERY, "print the version and what was built in", set_version},
+    {'h', "help", NULL, EVERY | EXPLAIN | SWEEP, "print this", set_help},
+    {0, "version", NULL, EVERY | EXPLAIN | SWEEP, "print the version and what was built in",
+     set_version},
 };
 #define N_ROWS (int)(sizeof rows / sizeof *rows)
 
@@ -495,10 +520,30 @@ void settings_help(enum command command, FILE *file)
                 "          ring_demo --input 'grad-%%r.npy' --output 'sum-%%r.npy'\n");
 }
 
+/* Options that their command has, but that would change nothing here. */
+static enum status check_given(const struct settings *s, uint64_t given, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int training = s->network || s->layers;
+    if (s->command == COMMAND_PLAN)
+        TRY(options_allow(rows, N_ROWS, given, training ? OVERLAP : RING,
+                          training ? "--model or --layers" : "a plan of the ring", err));
+    if (s->command == COMMAND_PLAN && (s->slow_link || (s->slow && !training)))
+        return fail(err, STATUS_USAGE, "--slow %s: a plan says how long computes take, not copies; "
+                    "leave it out", s->slow_link ? s->slow_link : s->slow);
+    if (s->explain)
+        TRY(options_allow(rows, N_ROWS, given, EXPLAIN, "--explain", err));
+    if (s->sweep)
+        TRY(options_allow(rows, N_ROWS, given, SWEEP, "--sweep-cap", err));
+out:
+    return status;
+}
+
 enum status settings_read(struct settings *s, int argc, char **argv, struct error *err)
 {
     enum status status = STATUS_OK;
     int operand = 0;
+    uint64_t given = 0;
     *s = (struct settings){.count = -1, .color = -1, .runs = 10,
                             .work = WORK_ARITHMETIC};
     set_model(&s->model, links[0].name, links[0].GBps, links[0].us);
@@ -513,9 +558,10 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
         argc--;
         argv++;
     }
-    TRY(options_read(rows, N_ROWS, (int)s->command, argc, argv, s, &operand, err));
+    TRY(options_read(rows, N_ROWS, (int)s->command, argc, argv, s, &given, &operand, err));
     if (s->help || s->version)
         return STATUS_OK;
+    TRY(check_given(s, given, err));
     if (s->command == COMMAND_CHECK && operand == argc)
         return fail(err, STATUS_USAGE,
                     "check needs a file: ring_demo check FILE, or - for standard "

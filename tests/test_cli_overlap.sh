@@ -146,7 +146,7 @@ for empty in '--sweep-cap' '--never-ready'; do
     grep -q file "$top/err" && complain "speaks of a file"
     verdict "overlap $empty ''"
 done
-for model in 'article' 'gpt2 --times-only' 'mlp' 'resnet18 --slow rank=1:5' 'resnet50 --bucket-rule one'; do
+for model in 'article' 'gpt2 --times-only' 'mlp' 'resnet18' 'resnet50 --bucket-rule one'; do
     # shellcheck disable=SC2086
     run overlap --backend host -g 3 --model $model
     tr -s ' \n' ' ' <"$top/out" >"$top/flat"
@@ -155,7 +155,7 @@ for model in 'article' 'gpt2 --times-only' 'mlp' 'resnet18 --slow rank=1:5' 'res
     verdict "overlap --model $model: no faster than ideal"
 done
 run overlap --backend host -g 2 --model resnet18 --slow rank=1:5
-wants_line 'us are lost on rank 0 to a slow rank' "$top/out"
+wants_line 'us on rank 0, slow rank: another' "$top/out"
 run overlap --backend host -g 2 --model gpt2 --times-only
 wants_line 'with transformer.wte.weight it is 143.3 MiB' "$top/out"
 run overlap --backend host -g 1 --model mlp
@@ -181,6 +181,55 @@ for slow in '-g 4 --slow link=0-2:3' '-g 1 --slow link=0-0:3' '-g 5 --slow link=
     wants_refusal 2 '--slow link'
     verdict "$slow: nothing goes there"
 done
+cp layers read
+for args in "--layers read --trace=json --trace-file read" "--layers read --trace-file ./read"; do
+    # shellcheck disable=SC2086
+    run overlap --backend host $args
+    wants_refusal 2 'would overwrite'
+    wants_same read layers "the layers are overwritten"
+    verdict "overlap $args"
+done
+for args in '-q' '--init ones' '-g 4' '--link pcie3' '--backward-us 5' '--slow rank=1:3' '--times-only'; do
+    # shellcheck disable=SC2086
+    run overlap --explain $args
+    wants_refusal 2 'with --explain: it would change nothing'
+    verdict "overlap --explain $args"
+done
+for args in '--bug gather-index' '--plan nowhere' '--repeat 2' '-c 100'; do
+    # shellcheck disable=SC2086
+    run plan --model mlp $args
+    wants_refusal 2 'with --model or --layers: it would change nothing'
+    verdict "plan --model mlp $args"
+done
+for args in '--bucket-rule one' '--bucket-cap-mb 3' '--first-bucket-mb 3' '--backward-us 3' \
+    '--no-overlap' '--never-ready x' '--slow rank=1:3' '--slow link=0-1:9'; do
+    # shellcheck disable=SC2086
+    run plan $args
+    wants_refusal 2 "${args%% *}"
+    verdict "plan $args"
+done
+for args in '--slow rank=1:3 --slow rank=2:3' '--slow link=0-1:3 --slow link=1-2:3' \
+    '--never-ready layer1 --never-ready layer2' '--times-only --init ones'; do
+    # shellcheck disable=SC2086
+    run overlap --backend host $args
+    wants_refusal 2 "${args%% *}"
+    verdict "overlap $args"
+done
+printf 'a 5 6 7\n' >broken && run overlap --backend host --layers broken
+wants_refusal 2 "broken:1: found 'a 5 6 7'"
+verdict "overlap: what is wrong in a file of layers is quoted whole"
+long=$(printf '%060d' 0).layers
+cp layers "$long"
+for args in '' '--explain' '--sweep-cap 1'; do
+    # shellcheck disable=SC2086
+    run overlap --layers "$long" $args
+    wants_status 0
+    awk 'length > 100' "$top/out" | grep -q . && complain "lines of more than 100 columns"
+    verdict "overlap --layers LONG $args"
+done
+run overlap --backend host --layers 40x1MiB --sweep-cap 5,10 --first-bucket-mb 3
+wants_line 'best: --bucket-cap-mb 5 --first-bucket-mb 3,' "$top/out"
+verdict "overlap --sweep-cap: the best, with what made it so"
 for args in '--sweep-cap 1,x' '--sweep-cap ,' '--sweep-cap 1 --trace' '--never-ready nosuch' '--trace -q' '--compute sometimes' '--model vgg' '--layers nowhere' '--layers 0x4MiB' '--layers 3x5B' '--bucket-rule best' \
     '--bucket-cap-mb 0' '--bucket-cap-mb x' '--slow 1:3' '--slow rank=9:3x' '--slow rank=1:0.5' \
     '--model mlp --layers 2x4B' '-d int32' '--backward-us 0' '--count 8' '--repeat 2' 'resnet18'; do

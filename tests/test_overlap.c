@@ -410,8 +410,8 @@ START_TEST(causes_by_hand)
     struct figures f[2];
     figures_of(&plan, begin, end, f);
     ck_assert_int_eq(f[0].exposed, 11000);
-    ck_assert_int_eq(f[0].slow, 1000);  /* 4 to 5 */
-    ck_assert_int_eq(f[0].order, 7000); /* 5 to 12 */
+    ck_assert_int_eq(f[0].slow, 6000);  /* 4 to 10 */
+    ck_assert_int_eq(f[0].order, 2000); /* 10 to 12 */
     ck_assert_int_eq(f[0].tail, 3000);  /* 12 to 15 */
     ck_assert_int_eq(f[0].last_bucket, 3000); /* bucket 0 ends at 12 */
     ck_assert_int_eq(f[0].idle, 2000);

@@ -75,6 +75,7 @@ END_TEST
 struct got {
     int number, flag;
     const char *maybe;
+    uint64_t given;
 };
 
 static enum status take_number(void *to, const char *text, struct error *err)
@@ -112,8 +113,8 @@ static enum status read_words(int command, struct got *got, int *operand, struct
     for (const char *word; (word = va_arg(words, const char *)); argc++)
         argv[argc] = strcpy(copy[argc], word);
     va_end(words);
-    *got = (struct got){0, 0, NULL};
-    return options_read(rows, 3, command, argc, argv, got, operand, err);
+    *got = (struct got){0, 0, NULL, 0};
+    return options_read(rows, 3, command, argc, argv, got, &got->given, operand, err);
 }
 
 START_TEST(options_are_read)
@@ -130,6 +131,10 @@ START_TEST(options_are_read)
     ck_assert_int_eq(read_words(1, &got, &operand, &err, "-fn", "5", "-f", NULL), 0);
     ck_assert_int_eq(got.number, 5);
     ck_assert_int_eq(got.flag, 2);
+    ck_assert_uint_eq(got.given, 1 | 4);
+    ck_assert_int_eq(options_allow(rows, 3, got.given, 2, "--that", &err), STATUS_OK);
+    ASSERT_REFUSED(options_allow(rows, 3, got.given, 1, "--that", &err), STATUS_USAGE, &err,
+                   "--flag with --that");
 }
 END_TEST
 
