@@ -8,6 +8,7 @@
 
 #include "common/output.h"
 #include "common/quote.h"
+#include "ring/quiz.h"
 #include "ring/trace.h"
 
 void story_free(struct story *story)
@@ -207,7 +208,9 @@ enum status show(const struct settings *s, const struct story *story, struct err
     };
     if (writers[s->trace] && notice[0])
         fprintf(stderr, "ring_demo: note: %s\n", notice);
-    TRY(write_trace(s, &scene, err));
+    TRY(s->quiz ? quiz_ring(&scene, s->quiz_seed, isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
+                            stdin, stdout, err)
+                : write_trace(s, &scene, err));
 out:
     free(links);
     return status;
