@@ -22,8 +22,8 @@ struct option_row {
 };
 
 /* Reads argv[1 ..] for one command (a bit of option_row.commands). What is neither option nor its
- * argument is moved to the end of argv; *first_operand is its index. *given gets bit i for row i (at
- * most 64 rows) where it was there. STATUS_USAGE: an unknown option, one of another command, a
+ * argument is moved to the end of argv; *first_operand is its index. *given gets bit i for each row
+ * i (at most 64 rows) that was there. STATUS_USAGE: an unknown option, one of another command, a
  * missing argument. */
 enum status options_read(const struct option_row *rows, int n_rows, int command, int argc,
                          char **argv, void *settings, uint64_t *given, int *first_operand,

@@ -37,8 +37,8 @@ void step_explain(const struct step *p)
     int64_t element = (int64_t)dtype_size(p->s->dtype);
     fprintf(p->out, "%s:%s%" PRId64 " tensor%s in %" PRId64 " layer%s, %" PRId64 " elements of %s, "
             "%" PRId64 " bytes\nrule %s; gradients get ready in the reverse of the order of "
-            "registration\n", m->name, step_break(p), m->n_tensors, plural(m->n_tensors), m->n_layers,
-            plural(m->n_layers), m->count, dtype_name(p->s->dtype), m->count * element,
+            "registration\n", m->name, step_break(p), m->n_tensors, plural(m->n_tensors),
+            m->n_layers, plural(m->n_layers), m->count, dtype_name(p->s->dtype), m->count * element,
             bucket_rule_name(p->rule));
     for (int k = 0; k < b->n; k++) {
         const struct bucket *bucket = &b->items[k];

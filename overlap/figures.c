@@ -75,7 +75,7 @@ struct view {
     struct interval *of_bucket;  /* [n_buckets]; end 0: none of its ops is the rank's */
     struct interval *under_way;  /* [n_buckets]; united */
     int n_under_way;
-    int64_t *moments;            /* [2 * n_buckets + 2 * n_ops + 1]: where something begins or ends */
+    int64_t *moments;            /* [2 * n_buckets + 2 * n_ops + 1]: something begins or ends */
 };
 
 int64_t figures_ready(const struct plan *plan, const struct buckets *buckets,

@@ -5,19 +5,11 @@
 
 #include "common/format.h"
 #include "overlap/step_parts.h"
-#include "ring/holds.h"
 #include "ring/trace.h"
 
 #define MOST_OPS 20000 /* listed */
 
 #define NAME_WIDTH 28  /* longer names of layers have a line of their own */
-
-struct listing {
-    const struct step *step;
-    const struct iteration *it;
-    struct holds holds;
-    int name_width, time_width;
-};
 
 static void print_op(const struct listing *l, int64_t id)
 {
@@ -92,23 +84,42 @@ static void print_bucket(const struct listing *l, int k)
     }
 }
 
+enum status listing_open(struct listing *l, const struct step *p, const struct iteration *it)
+{
+    enum status status = STATUS_OK;
+    const struct plan *plan = &it->story.plan;
+    *l = (struct listing){.step = p, .it = it, .name_width = 9};
+    TRY(holds_open(&l->holds, plan, p->err));
+    TRY(holds_run(&l->holds, plan->n_ops, p->err));
+    l->time_width = snprintf(NULL, 0, "%.1f", step_us(it->story.timing.total_ns));
+    for (int64_t i = 0; i < p->model.n_layers; i++) {
+        int length = snprintf(NULL, 0, "%s", p->model.layers[i].name);
+        l->name_width = length > l->name_width && length <= NAME_WIDTH ? length : l->name_width;
+    }
+out:
+    return status;
+}
+
+void listing_print(const struct listing *l, int64_t id, FILE *file)
+{
+    struct step there = *l->step;
+    struct listing own = *l;
+    there.out = file;
+    own.step = &there;
+    print_op(&own, id);
+}
+
 enum status step_list(const struct step *p, const struct iteration *it)
 {
     enum status status = STATUS_OK;
     const struct plan *plan = &it->story.plan;
-    struct listing l = {.step = p, .it = it, .name_width = 9};
+    struct listing l;
     if (plan->n_ops > MOST_OPS) {
         fprintf(p->out, "\n%" PRId64 " ops are too many to list (more than %d); --trace=json has "
                 "them\n", plan->n_ops, MOST_OPS);
         return STATUS_OK;
     }
-    TRY(holds_open(&l.holds, plan, p->err));
-    TRY(holds_run(&l.holds, plan->n_ops, p->err));
-    l.time_width = snprintf(NULL, 0, "%.1f", step_us(it->story.timing.total_ns));
-    for (int64_t i = 0; i < p->model.n_layers; i++) {
-        int length = snprintf(NULL, 0, "%s", p->model.layers[i].name);
-        l.name_width = length > l.name_width && length <= NAME_WIDTH ? length : l.name_width;
-    }
+    TRY(listing_open(&l, p, it));
     fprintf(p->out, "\nops of one rank and kind run one after the other; waits for others are "
             "written out\n");
     for (int k = 0; k < p->buckets.n; k++)

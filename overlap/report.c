@@ -84,7 +84,8 @@ static void print_head(const struct step *p)
     fprintf(p->out, "overlap: %s,%s%" PRId64 " tensor%s in %" PRId64 " layer%s, %s of %s, %s, on "
             "each of %d rank%s\n", p->model.name, step_break(p), p->model.n_tensors,
             p->model.n_tensors == 1 ? "" : "s", p->model.n_layers,
-            p->model.n_layers == 1 ? "" : "s", format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
+            p->model.n_layers == 1 ? "" : "s",
+            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
             dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
     if (s->times_only)
         format_words(p->out, "note", "simulated GPUs, and no data moves; times are modelled");
@@ -102,7 +103,8 @@ static void print_head(const struct step *p)
         print_never(p);
     format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
     if (p->never_ready)
-        fprintf(p->out, "            (the buckets that stay: no rank gets the others' gradients)\n");
+        fprintf(p->out, "            (of the buckets that stay: no rank gets the others' "
+                        "gradients)\n");
     fprintf(p->out, "            no compute waits, directly or through others, for a copy or an "
             "add: %s\n", p->computes_wait ? "NOT SO" : "so it is");
 }
@@ -248,7 +250,8 @@ static void print_numbers(const struct step *p)
                       : 1);
     snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's "
              "ring, or all communication where that is longer; each as it is in the serial run. "
-             "Overlapped takes %.2f times that%s", step_us(ideal), ideal ? ratio(arrived, ideal) : 1,
+             "Overlapped takes %.2f times that%s", step_us(ideal),
+             ideal ? ratio(arrived, ideal) : 1,
              arrived < ideal ? ", since ranks that differ get in each other's way less" : "");
     format_words(p->out, "ideal", line);
     print_why(p, rank);

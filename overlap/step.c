@@ -306,7 +306,8 @@ enum status overlap_step(struct settings *s, struct error *err)
     TRY(overlap_compute_waits(&p.overlapped.story.plan, &waiting, err));
     p.computes_wait = waiting != NONE;
     show_notice(s, &shown->story.device->facts, p.notice, sizeof p.notice);
-    TRY(s->trace == TRACE_NONE || s->trace == TRACE_TEXT ? tell(&p) : show_iteration(&p, shown));
+    TRY(s->quiz ? step_quiz(&p, shown)
+        : s->trace == TRACE_NONE || s->trace == TRACE_TEXT ? tell(&p) : show_iteration(&p, shown));
     TRY(judge(&p));
 out:
     free_step(&p);

@@ -1,5 +1,6 @@
 /* step_parts.h - what step.c (the command), explain.c (its buckets), report.c (its words),
- * listing.c (its ops) and sweep.c (its table of caps) share; nobody else includes it. */
+ * listing.c (its ops), sweep.c (its table of caps) and quiz.c (questions about its buckets) share;
+ * nobody else includes it. */
 #ifndef OVERLAP_STEP_PARTS_H
 #define OVERLAP_STEP_PARTS_H
 
@@ -9,6 +10,7 @@
 #include "overlap/figures.h"
 #include "overlap/overlap.h"
 #include "overlap/step.h"
+#include "ring/holds.h"
 #include "ring/show.h"
 
 #define STEP_RUNS 5 /* on GPUs; the median counts */
@@ -52,6 +54,20 @@ void step_explain(const struct step *step);
 /* Both iterations in words and numbers; with `ops`, every op of the one shown, too. */
 enum status step_report(const struct step *step, int ops);
 enum status step_list(const struct step *step, const struct iteration *it);
+
+/* What one line of that list needs. Close l->holds, also where opening failed. */
+struct listing {
+    const struct step *step;
+    const struct iteration *it;
+    struct holds holds;
+    int name_width, time_width;
+};
+enum status listing_open(struct listing *listing, const struct step *step,
+                         const struct iteration *it);
+void listing_print(const struct listing *listing, int64_t id, FILE *file);
+
+/* --quiz: three questions about every bucket. */
+enum status step_quiz(const struct step *step, const struct iteration *it);
 
 /* --sweep-cap: one line for each cap. */
 enum status step_sweep(struct step *step);

@@ -53,7 +53,8 @@ enum status step_sweep(struct step *p)
     printf("caps of buckets: %s,%s%d rank%s, backward %.1f us, rule %s\n\n"
            "                               model: %s%s\n"
            "   cap MiB  buckets  launches  exposed us  iteration us%s\n", p->model.name,
-           step_break(p), p->s->n_ranks, p->s->n_ranks == 1 ? "" : "s", p->backward_us, bucket_rule_name(p->rule), p->s->model.name,
+           step_break(p), p->s->n_ranks, p->s->n_ranks == 1 ? "" : "s", p->backward_us,
+           bucket_rule_name(p->rule), p->s->model.name,
            measured ? ", and measured beside it" : "",
            measured ? "   exposed us  iteration us" : "");
     for (int i = 0; i < n; i++) {

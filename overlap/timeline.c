@@ -42,7 +42,8 @@ void timeline_print(const struct plan *plan, const struct timing *timing, const 
 {
     char line[SLOTS + 1];
     int shown = plan->n_ranks <= MOST_RANKS ? plan->n_ranks : MOST_RANKS;
-    fprintf(file, "%-19s0%*.1f %s\n", "", SLOTS - 2 - (int)strlen(unit), (double)timing->total_ns / 1000, unit);
+    fprintf(file, "%-19s0%*.1f %s\n", "", SLOTS - 2 - (int)strlen(unit),
+            (double)timing->total_ns / 1000, unit);
     for (int rank = 0; rank < shown; rank++)
         for (int lane = 0; lane < N_LANES; lane++) {
             char label[32] = "";

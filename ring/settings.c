@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/format.h"
 #include "common/options.h"
@@ -77,6 +78,16 @@ SETTER(set_timeout)
     return set_int("timeout", text, 1, 86400, &s->timeout_s, err);
 }
 
+SETTER(set_seed)
+{
+    SETTINGS;
+    int64_t seed = 0;
+    s->quiz_seed_given = 1;
+    enum status status = set_number("seed", text, 0, INT64_MAX, 0, &seed, err);
+    s->quiz_seed = (uint64_t)seed;
+    return status;
+}
+
 SETTER(set_count)
 {
     SETTINGS;
@@ -98,6 +109,7 @@ SETTER(set_input) { SETTINGS; return set_file("input", text, &s->input, err); }
 SETTER(set_output) { SETTINGS; return set_file("output", text, &s->output, err); }
 SETTER(set_trace_file) { SETTINGS; return set_file("trace-file", text, &s->trace_file, err); }
 SETTER(set_step) { SETTINGS; (void)err; (void)text; s->step = 1; return STATUS_OK; }
+SETTER(set_quiz) { SETTINGS; (void)err; (void)text; s->quiz = 1; return STATUS_OK; }
 SETTER(set_quiet) { SETTINGS; (void)err; (void)text; s->quiet = 1; return STATUS_OK; }
 SETTER(set_help) { SETTINGS; (void)err; (void)text; s->help = 1; return STATUS_OK; }
 SETTER(set_version) { SETTINGS; (void)err; (void)text; s->version = 1; return STATUS_OK; }
@@ -462,6 +474,12 @@ static const struct option_row rows[] = {
      "eager (default): queue op by op; or graph: build one CUDA graph of\n"
      "the same ops and waits, and launch that",
      set_engine},
+    {0, "quiz", NULL, RING | OVERLAP,
+     "ask about each step of the finished run; on a pipe: questions, then\n"
+     "the key",
+     set_quiz},
+    {0, "seed", "S", RING | OVERLAP, "which questions --quiz asks: the same S, the same quiz",
+     set_seed},
     {0, "schedule", "S", RING | OVERLAP,
      "simulated GPUs: model (default), random:SEED, any order that the\n"
      "waits allow, or search:K, the first of K seeds that goes wrong",
@@ -539,6 +557,27 @@ out:
     return status;
 }
 
+/* A quiz is shown instead of everything else; it asks about a traced run. */
+static enum status check_quiz(struct settings *s, struct error *err)
+{
+    const char *other = s->trace != TRACE_NONE ? "--trace"
+                        : s->trace_file        ? "--trace-file"
+                        : s->step              ? "--step"
+                        : s->quiet             ? "--quiet"
+                                               : NULL;
+    if (s->quiz_seed_given && !s->quiz)
+        return fail(err, STATUS_USAGE, "--seed chooses the questions of --quiz; random data is "
+                    "--init random:SEED, a random order --schedule random:SEED");
+    if (s->quiz && other)
+        return fail(err, STATUS_USAGE, "--quiz with %s: a quiz shows nothing but what proves its "
+                    "answers; leave one out", other);
+    if (s->quiz && !s->quiz_seed_given)
+        s->quiz_seed = (uint64_t)time(NULL);
+    if (s->quiz)
+        s->trace = TRACE_TEXT;
+    return STATUS_OK;
+}
+
 enum status settings_read(struct settings *s, int argc, char **argv, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -575,6 +614,7 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
                     s->command > COMMAND_PLAN ? ""
                                               : "; a command comes before the options, and a plan "
                                                 "in a file is for check FILE or --plan FILE");
+    TRY(check_quiz(s, err));
 out:
     return status;
 }

@@ -47,6 +47,9 @@ struct settings {
     enum trace_kind trace;
     const char *trace_file;
     int step, quiet;
+    int quiz;                     /* --quiz: questions instead of the report */
+    uint64_t quiz_seed;           /* --seed, or the time */
+    int quiz_seed_given;
     int color;                    /* 1 always, 0 never, -1 auto */
     int random;
     uint64_t seed;

@@ -8,6 +8,7 @@
 
 #include "common/output.h"
 #include "common/quote.h"
+#include "ring/quiz.h"
 #include "ring/trace.h"
 
 void story_free(struct story *story)
@@ -207,7 +208,8 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .plan = &story->plan, .proof = &story->proof,
         .timing = &story->timing,
         .values = story->two_passes ? &story->values : NULL,
-        .verdict = s->times_only || s->never_ready ? NULL : &story->verdict, .training = story->training,
+        .verdict = s->times_only || s->never_ready ? NULL : &story->verdict,
+        .training = story->training,
         .second_hash = story->second_hash,
         .backend = story->device->verbs->name, .engine = engine_name(s->engine),
         .engine_how = show_engine(s->engine, facts->simulated, story->two_passes),
@@ -220,7 +222,9 @@ enum status show(const struct settings *s, const struct story *story, struct err
     };
     if (writers[s->trace] && notice[0])
         fprintf(stderr, "ring_demo: note: %s\n", notice);
-    TRY(write_trace(s, &scene, err));
+    TRY(s->quiz ? quiz_ring(&scene, s->quiz_seed, isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
+                            stdin, stdout, err)
+                : write_trace(s, &scene, err));
 out:
     free(links);
     return status;

@@ -101,7 +101,7 @@ static int count_steps(const struct plan *plan)
     return last + 1;
 }
 
-static void print_op(const struct text *t, int64_t at)
+void text_op(const struct text *t, int64_t at)
 {
     const struct scene *s = t->scene;
     int64_t id = order_at(&t->holds.order, at);
@@ -128,7 +128,7 @@ static void print_op(const struct text *t, int64_t at)
     trace_waits(t->file, s->plan, op, column);
 }
 
-static void print_step_title(const struct text *t, const struct stop *stop, int64_t begin)
+void text_step_title(const struct text *t, const struct stop *stop, int64_t begin)
 {
     const struct plan *plan = t->scene->plan;
     char title[160], iteration[48] = "";
@@ -162,13 +162,13 @@ static void print_with_add(const struct text *t, int64_t at, int64_t end)
     const struct op *ops = t->scene->plan->ops, *op = &ops[order_at(&t->holds.order, at)];
     if (t->printed[at])
         return;
-    print_op(t, at);
+    text_op(t, at);
     t->printed[at] = 1;
     for (int64_t i = at + 1; op->kind == OP_COPY && i < end; i++) {
         const struct op *add = &ops[order_at(&t->holds.order, i)];
         if (add->kind == OP_REDUCE && !t->printed[i] && add->src.rank == op->dst.rank &&
             add->src.memory == op->dst.memory && add->src.first == op->dst.first) {
-            print_op(t, i);
+            text_op(t, i);
             t->printed[i] = 1;
             return;
         }
@@ -253,32 +253,6 @@ static void fill_cells(struct text *t, int stop, cell *cells)
             t->cell_width = (int)strlen(cells[i]);
 }
 
-static enum status print_state(struct text *t, int stop)
-{
-    enum status status = STATUS_OK;
-    int n = t->scene->plan->n_ranks, to;
-    cell *cells = NULL;
-    TRY(allocate((void **)&cells, (int64_t)n * (n + 2), sizeof *cells, "the state table", t->err));
-    fill_cells(t, stop, cells);
-    int fit = (TEXT_WIDTH - 7 - t->rank_width) / (t->cell_width + 2);
-    for (int from = 0; from < n; from = to) {
-        to = fit < 1 ? from + 1 : from + fit < n ? from + fit : n;
-        print_row(t, "", cells, from, to);
-        if (stop == 0)
-            print_row(t, "", cells + n, from, to);
-        for (int rank = 0; rank < n; rank++) {
-            char label[32];
-            snprintf(label, sizeof label, "rank %d", rank);
-            print_row(t, label, cells + (2 + rank) * n, from, to);
-        }
-    }
-out:
-    free(cells);
-    return status;
-}
-
-/* ---- all steps ---- */
-
 /* Is what the plan says not what must have happened? */
 static int is_dubious(const struct text *t)
 {
@@ -301,6 +275,34 @@ static void print_legend(const struct text *t)
                 "which hides\n  some of them; the result at the end is that of a run that does not "
                 "stop\n");
 }
+
+enum status text_table(struct text *t, int stop)
+{
+    enum status status = STATUS_OK;
+    int n = t->scene->plan->n_ranks, to;
+    cell *cells = NULL;
+    TRY(allocate((void **)&cells, (int64_t)n * (n + 2), sizeof *cells, "the state table", t->err));
+    if (stop == 0)
+        print_legend(t);
+    fill_cells(t, stop, cells);
+    int fit = (TEXT_WIDTH - 7 - t->rank_width) / (t->cell_width + 2);
+    for (int from = 0; from < n; from = to) {
+        to = fit < 1 ? from + 1 : from + fit < n ? from + fit : n;
+        print_row(t, "", cells, from, to);
+        if (stop == 0)
+            print_row(t, "", cells + n, from, to);
+        for (int rank = 0; rank < n; rank++) {
+            char label[32];
+            snprintf(label, sizeof label, "rank %d", rank);
+            print_row(t, label, cells + (2 + rank) * n, from, to);
+        }
+    }
+out:
+    free(cells);
+    return status;
+}
+
+/* ---- all steps ---- */
 
 /* Does every rank r hold segment (r+1) mod N complete, but for a division still to come? */
 static int all_own(const struct text *t, int iteration)
@@ -436,7 +438,7 @@ static void measure(struct text *t)
     }
 }
 
-static enum status open_steps(struct text *t)
+enum status text_steps_open(struct text *t)
 {
     enum status status = STATUS_OK;
     int64_t n = t->scene->plan->n_ops;
@@ -445,6 +447,12 @@ static enum status open_steps(struct text *t)
     TRY(allocate((void **)&t->printed, n, 1, "the trace", t->err));
 out:
     return status;
+}
+
+void text_steps_close(struct text *t)
+{
+    free(t->printed);
+    holds_close(&t->holds);
 }
 
 enum status text_steps(struct text *t)
@@ -458,25 +466,22 @@ enum status text_steps(struct text *t)
         return STATUS_OK;
     }
     print_rule(t);
-    TRY(open_steps(t));
+    TRY(text_steps_open(t));
     if (!values_fit(plan->n_ranks, plan->n_ops)) {
         print_summary_of_steps(t);
         goto out;
     }
     int paging = t->show->pause;
     for (int stop = 0; stop < v->n_stops; stop++) {
-        print_step_title(t, &v->stops[stop], stop > 0 ? v->stops[stop - 1].end : 0);
-        if (stop == 0)
-            print_legend(t);
+        text_step_title(t, &v->stops[stop], stop > 0 ? v->stops[stop - 1].end : 0);
         TRY(print_ops(t, v->stops[stop].end));
-        TRY(print_state(t, stop));
+        TRY(text_table(t, stop));
         if (v->stops[stop].step == plan->n_ranks - 2 && !t->scene->origin[0])
             print_owners(t, v->stops[stop].iteration);
         if (paging && stop + 1 < v->n_stops)
             paging = pause_here(t);
     }
 out:
-    free(t->printed);
-    holds_close(&t->holds);
+    text_steps_close(t);
     return status;
 }

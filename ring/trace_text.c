@@ -96,15 +96,15 @@ static const char *describe_goal(const struct plan *plan, char *buffer, size_t s
     return buffer;
 }
 
-static void print_head(const struct text *t)
+void text_run_head(const struct text *t)
 {
     const struct scene *s = t->scene;
     const struct plan *plan = s->plan;
-    char size[FORMAT_SIZE], inbox[FORMAT_SIZE], line[256], goal[80];
-    int64_t bytes = (int64_t)dtype_size(plan->dtype);
+    char size[FORMAT_SIZE], goal[80];
     fprintf(t->file, "%s%s of %" PRId64 " %s, %s, on each of %d rank%s%s\n",
             text_paint(t, TEXT_BOLD), describe_goal(plan, goal, sizeof goal), plan->count,
-            dtype_name(plan->dtype), format_bytes(plan->count * bytes, size), plan->n_ranks,
+            dtype_name(plan->dtype),
+            format_bytes(plan->count * (int64_t)dtype_size(plan->dtype), size), plan->n_ranks,
             plan->n_ranks == 1 ? "" : "s", text_paint(t, TEXT_PLAIN));
     if (s->notice[0])
         format_words(t->file, "note", s->notice);
@@ -116,6 +116,15 @@ static void print_head(const struct text *t)
         format_words(t->file, "fault", s->fault);
     if (s->held_back[0])
         format_words(t->file, "held back", s->held_back);
+}
+
+static void print_head(const struct text *t)
+{
+    const struct scene *s = t->scene;
+    const struct plan *plan = s->plan;
+    char inbox[FORMAT_SIZE], line[256];
+    int64_t bytes = (int64_t)dtype_size(plan->dtype);
+    text_run_head(t);
     print_devices(t);
     print_links(t);
     format_words(t->file, "data", s->data);

@@ -1,5 +1,5 @@
-/* trace_text.h - what trace_text.c (head and result) and trace_steps.c (the steps) share; nobody
- * else includes it. */
+/* trace_text.h - what trace_text.c (head and result), trace_steps.c (the steps) and trace_quiz.c
+ * (questions about them) share; nobody else includes it. */
 #ifndef RING_TRACE_TEXT_H
 #define RING_TRACE_TEXT_H
 
@@ -39,7 +39,17 @@ static inline double text_us(int64_t ns) { return (double)ns / 1000.0; }
 
 void text_heading(const struct text *t, const char *words);
 
+/* What is run, on what and with which fault, but not what the proof says. */
+void text_run_head(const struct text *t);
+
 /* Every ring step, or a line for each where the ring is large. scene->values is there. */
 enum status text_steps(struct text *t);
+
+/* Its parts, between text_steps_open() and text_steps_close(); t->holds is run stop by stop. */
+enum status text_steps_open(struct text *t);
+void text_steps_close(struct text *t); /* also where it was not opened */
+void text_step_title(const struct text *t, const struct stop *stop, int64_t begin);
+void text_op(const struct text *t, int64_t at); /* by its position in the run's sequence */
+enum status text_table(struct text *t, int stop); /* what every segment holds; values were read */
 
 #endif
