@@ -66,8 +66,8 @@ if python=$(command -v python3) && "$python" -c 'import json' 2>/dev/null; then
     for plan in docs/plans/*.plan; do
         judge 0 --plan "$plan"
     done
-    judge 0 overlap
-    judge 0 overlap -g 2 --slow rank=1:3
+    judge 0 overlap --layers 20x64KiB --bucket-cap-mb 0.3125
+    judge 0 overlap --layers 20x64KiB --bucket-cap-mb 0.3125 -g 2 --slow rank=1:3
     judge 0 overlap --model mlp --no-overlap -g 3
     judge 0 overlap --model mlp --bucket-cap-mb 0.5 --pieces 2
     judge 0 overlap --model mlp --schedule random:2
@@ -114,7 +114,7 @@ refused() { # TEXT ARGS..
     verdict "refused: $*"
 }
 refused '--seed chooses the questions of --quiz' --seed 3
-refused '--seed chooses the questions of --quiz' overlap --explain --seed 3
+refused '--seed with --explain' overlap --explain --seed 3
 refused '--seed x: a whole number' --quiz --seed x
 refused '--quiz with --trace: ' --quiz --trace
 refused '--quiz with --trace: ' --quiz --trace=json
