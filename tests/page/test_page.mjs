@@ -191,6 +191,45 @@ test("keys leave a slider and a list alone, and work from everywhere else", asyn
   await page.finish();
 });
 
+/* Words that no number or name should ever become. */
+const nonsense = page => page.evaluate(() => {
+  const bad = /NaN|undefined|Infinity|\bnull\b/;
+  return document.body.innerText.match(bad)?.[0] ?? [...document.querySelectorAll("svg *, .pill")]
+    .flatMap(part => [...part.attributes]).find(a => bad.test(a.value))?.value ?? "";
+});
+
+for (const [args, status] of [["-g 4"], ["-g 1"], ["-g 4 -c 0"], ["-g 4 -c 4 --link 1000000:0"],
+    ["-g 3 --schedule random:3"], ["-g 4 --bug add-early", 1], [SMALL]])
+  test(`every key at both ends, in both clocks, while it plays: ${args}`, async () => {
+    const page = await open(args, {status});
+    const keys = ["ArrowLeft", "Shift+ArrowLeft", "ArrowUp", "ArrowDown", "ArrowRight",
+      "Shift+ArrowRight", "Space", "1", "2", "6", "f", "+", "-", "]", "[", "m", "Escape"];
+    for (const end of ["Home", "End"])
+      for (const key of [...keys, "Space", ...keys, "m"]) {
+        await press(page, end);
+        await press(page, key);
+        assert.equal(await nonsense(page), "", `${end}, ${key}`);
+      }
+    await press(page, "Home");
+    await press(page, "Space");
+    if (await page.locator("#scrub").isVisible()) await page.locator("#scrub").fill("1");
+    await press(page, "Space");
+    await page.setViewportSize({width: 900, height: 600});
+    await page.waitForTimeout(150);
+    assert.equal(await nonsense(page), "");
+    await press(page, "End");
+    assert.match(await sentence(page), /^(Done|Nothing to do)/);
+    await page.finish();
+  });
+
+test("names of layers that are markup", async () => {
+  writeFileSync(join(work, "odd.layers"), `a"<b>&'</script> 1024\n\u4e2d\u2192\u00fc 4096\n`);
+  const page = await open("overlap --layers odd.layers -g 2");
+  await press(page, "Shift+ArrowRight", 3);
+  assert.match(await sentence(page), /\(a"<b>&'<\/script>\)/);
+  await page.finish();
+});
+
 test("everything can be reached with the keyboard", async () => {
   const page = await open("-g 4"), reached = new Set();
   for (let i = 0; i < 40; i++) {
