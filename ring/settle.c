@@ -200,12 +200,18 @@ static int same_file(const char *a, const char *b)
            x.st_ino == y.st_ino && strcmp(name_a, name_b) == 0;
 }
 
-/* Refuses `path`, made from what `option` gave, where it is one of the --input files. */
+/* Refuses `path`, made from what `option` gave, where it is one of the files that are read. */
 static enum status check_clash(const struct settings *s, const char *option, const char *given,
                                const char *path, struct error *err)
 {
-    struct stat info;
+    const char *const texts[] = {s->plan_file, s->layers};
+    struct stat info, other;
     int exists = stat(path, &info) == 0;
+    for (int i = 0; exists && i < 2; i++)
+        if (texts[i] && stat(texts[i], &other) == 0 && S_ISREG(other.st_mode) &&
+            other.st_dev == info.st_dev && other.st_ino == info.st_ino)
+            return fail(err, STATUS_USAGE, "--%s %s: would overwrite the input %s; name another "
+                        "file", option, quote_path(given).text, quote_path(texts[i]).text);
     for (int i = 0; exists && i < s->data.n_files; i++)
         if (s->data.files[i].identity[0] == (int64_t)info.st_dev &&
             s->data.files[i].identity[1] == (int64_t)info.st_ino)

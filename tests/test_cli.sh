@@ -1093,6 +1093,21 @@ for file in g-0.npy g-1.npy; do
     cp "$top/copy" $file
     verdict "--trace-file that names the input $file"
 done
+"$demo" plan -g 2 >read.plan
+echo 'layer 1024' >read.layers
+for words in 'ring --plan read.plan' 'overlap --layers read.layers'; do
+    file=${words##* }
+    for trace in text json perfetto html; do
+        cp $file "$top/copy"
+        run $words --backend host --trace=$trace --trace-file ./$file
+        wants_status 2
+        wants_same "$top/copy" $file "the trace overwrites $file"
+        grep -q "would overwrite the input $file" "$top/err" || complain "$(cat "$top/err")"
+        cp "$top/copy" $file
+        verdict "--trace=$trace --trace-file that names what $words reads"
+    done
+done
+rm -f read.plan read.layers
 echo old >target
 ln -s target link
 host --trace --trace-file link

@@ -191,6 +191,45 @@ test("keys leave a slider and a list alone, and work from everywhere else", asyn
   await page.finish();
 });
 
+/* Words that no number or name should ever become. */
+const nonsense = page => page.evaluate(() => {
+  const bad = /NaN|undefined|Infinity|\bnull\b/;
+  return document.body.innerText.match(bad)?.[0] ?? [...document.querySelectorAll("svg *, .pill")]
+    .flatMap(part => [...part.attributes]).find(a => bad.test(a.value))?.value ?? "";
+});
+
+for (const [args, status] of [["-g 4"], ["-g 1"], ["-g 4 -c 0"], ["-g 4 -c 4 --link 1000000:0"],
+    ["-g 3 --schedule random:3"], ["-g 4 --bug add-early", 1], [SMALL]])
+  test(`every key at both ends, in both clocks, while it plays: ${args}`, async () => {
+    const page = await open(args, {status});
+    const keys = ["ArrowLeft", "Shift+ArrowLeft", "ArrowUp", "ArrowDown", "ArrowRight",
+      "Shift+ArrowRight", "Space", "1", "2", "6", "f", "+", "-", "]", "[", "m", "Escape"];
+    for (const end of ["Home", "End"])
+      for (const key of [...keys, "Space", ...keys, "m"]) {
+        await press(page, end);
+        await press(page, key);
+        assert.equal(await nonsense(page), "", `${end}, ${key}`);
+      }
+    await press(page, "Home");
+    await press(page, "Space");
+    if (await page.locator("#scrub").isVisible()) await page.locator("#scrub").fill("1");
+    await press(page, "Space");
+    await page.setViewportSize({width: 900, height: 600});
+    await page.waitForTimeout(150);
+    assert.equal(await nonsense(page), "");
+    await press(page, "End");
+    assert.match(await sentence(page), /^(Done|Nothing to do)/);
+    await page.finish();
+  });
+
+test("names of layers that are markup", async () => {
+  writeFileSync(join(work, "odd.layers"), `a"<b>&'</script> 1024\n\u4e2d\u2192\u00fc 4096\n`);
+  const page = await open("overlap --layers odd.layers -g 2");
+  await press(page, "Shift+ArrowRight", 3);
+  assert.match(await sentence(page), /\(a"<b>&'<\/script>\)/);
+  await page.finish();
+});
+
 test("everything can be reached with the keyboard", async () => {
   const page = await open("-g 4"), reached = new Set();
   for (let i = 0; i < 40; i++) {
@@ -319,9 +358,46 @@ test("now: what each lane does, or waits for", async () => {
   await press(page, "ArrowRight", 2);
   const rows = await page.$$eval("#now tr", trs => trs.slice(1).map(tr =>
     [...tr.querySelectorAll("td")].map(td => (td.classList.contains("waits") ? "waits " : "") + td.textContent)));
-  assert.deepEqual(rows[0], ["segment 3 (0+3) → rank 1", "waits s1.copy.r3 (arrived)"]);
+  assert.deepEqual(rows[0], ["segment 3 (0+3) → rank 1", "waits segment 2 from rank 3"]);
   await press(page, "End");
   assert.equal(await text(page, "#now tr:nth-child(2) td:last-child"), "done");
+  await page.finish();
+});
+
+for (const [args, at, rank, lane, words] of [
+  ["-g 4", 9, 1, "send", "segment 3 (0+1+3) → rank 2"],
+  ["-g 4", 12, 0, "send", "waits its add of segment 1"],
+  ["-g 4 --slots 1 --slow link=2-3:4", 8, 1, "send", "waits its add of segment 3, room in rank 2's inbox"],
+  ["-g 3 -o avg", 1, 2, "send", "waits its division"],
+  [SMALL, 15, 0, "send", "waits its layer 6"],
+  [SMALL, 15, 0, "reduce", "waits b0 from rank 3"],
+  [SMALL, 120, 0, "compute", "waits b3"]])
+  test(`now: rank ${rank} at ${at} us of ${args}: ${words}`, async () => {
+    const page = await open(args);
+    await page.locator("#scrub").fill(String(at));
+    const told = await page.evaluate(([rank, lane]) => {
+      const i = [...document.querySelectorAll("#now th[scope=col]")].findIndex(th => th.dataset.lane === lane);
+      const td = document.querySelectorAll("#now tr")[rank + 1].querySelectorAll("td")[i];
+      return (td.classList.contains("waits") ? "waits " : "") + td.textContent;
+    }, [rank, lane]);
+    assert.equal(told, words);
+    await page.finish();
+  });
+
+test("now: all four ranks are seen without scrolling", async () => {
+  for (const args of ["-g 4", SMALL]) {
+    const page = await open(args);
+    await page.locator("#scrub").fill("12");
+    assert.ok(await page.$eval("#now-part", box => box.scrollHeight <= box.clientHeight), args);
+    await page.finish();
+  }
+});
+
+test("who waits for whom, where ranks are in different steps", async () => {
+  const page = await open("-g 4 --slow link=0-1:4");
+  await page.locator("#scrub").fill("41");
+  assert.match(await sentence(page),
+               /^Rank 2 is at s=5 while rank 0 is at s=4: rank 1 waits for rank 0; 2 ranks each send/);
   await page.finish();
 });
 
@@ -361,6 +437,31 @@ test("overlap: buckets, and what is hidden, in words", async () => {
   await page.finish();
 });
 
+test("the middle of the ring names every bucket that is under way, and only those", async () => {
+  const args = `${SMALL} --slow rank=1:2`, page = await open(args), {ops} = jsonOf(args);
+  const middle = () => text(page, "#ring .middle b"), seen = new Set();
+  for (const at of ops.map(op => (op.begin_us + op.end_us) / 2)) {
+    const moving = ops.filter(op => op.step !== undefined && op.begin_us <= at && op.end_us > at);
+    const buckets = [...new Set(moving.map(op => op.bucket))].sort();
+    if (seen.has(buckets.join())) continue;
+    seen.add(buckets.join());
+    await page.locator("#scrub").fill(at.toFixed(3));
+    assert.match(await middle(), buckets.length === 0 ? /^(computing|optimizer|waiting)$/
+      : RegExp(`^buckets? ${buckets.join(", ")}$`), `at ${at}`);
+  }
+  assert.ok([...seen].some(buckets => buckets.includes(",")), "two buckets are under way at once");
+  await page.finish();
+});
+
+test("more than six buckets: a list to jump with", async () => {
+  const args = "overlap --layers 9x1MiB --bucket-cap-mb 1", page = await open(args);
+  await page.locator("#jumps select").selectOption("7");
+  const {ops} = jsonOf(args);
+  assert.equal(await us(page), Math.min(...ops.filter(op => op.bucket === 7 && op.step === 0)
+    .map(op => op.begin_us)));
+  await page.finish();
+});
+
 /* ---- broken plans --------------------------------------------------------------------------------------------- */
 
 test("a hazard: its sentence, both ops, the missing wait", async () => {
@@ -376,6 +477,16 @@ test("a hazard: its sentence, both ops, the missing wait", async () => {
   assert.equal(await page.locator("#marks .mark.lacking").count(), 2);
   assert.ok((await page.locator("#marks .tag").allTextContents()).includes(`missing: ${finding.missing.reason}`));
   assert.ok(ops[finding.missing.op]);
+  await page.finish();
+});
+
+test("the verdict leads to the findings", async () => {
+  const args = "-g 4 --bug added-twice", page = await open(args, {status: 1});
+  await page.getByRole("button", {name: "refuted: 1 finding"}).click();
+  const {text: said} = jsonOf(args, 1).summary.findings[0];
+  assert.equal((await sentence(page)).toLowerCase(), said.toLowerCase());
+  await press(page, "f");
+  assert.equal((await sentence(page)).toLowerCase(), said.toLowerCase(), "it is the only one");
   await page.finish();
 });
 
@@ -448,6 +559,23 @@ for (const width of [800, 1280, 1920, 3840])
     }
   });
 
+/* Words that their cell, card or pill cuts off. */
+const cutOff = page => page.$$eval("#state td, #ring .cells > *, #now td, .pill", parts => parts.filter(
+  part => part.scrollWidth > part.clientWidth + 1).map(part => part.textContent));
+
+for (const [args, keys, status] of [["-g 8", ["ArrowRight", 4]], ["-g 16", ["ArrowRight", 8]],
+    ["-g 4 --bug added-twice", ["End", 1], 1], ["-g 3 -o avg --init random:5", ["End", 1]],
+    ["-g 4 --init values:-1.2345678e-30,nan", ["ArrowRight", 3]],
+    ["overlap --model gpt2", ["ArrowRight", 9]], [SMALL, ["ArrowRight", 8]]])
+  test(`no words are cut off: ${args}`, async () => {
+    for (const width of [800, 1280, 3840]) {
+      const page = await open(args, {status, viewport: {width, height: width * 0.6}});
+      await press(page, ...keys);
+      assert.deepEqual(await cutOff(page), [], `${width} px`);
+      await page.finish();
+    }
+  });
+
 test("a window that changes its size", async () => {
   const page = await open("-g 4", {viewport: {width: 1920, height: 1080}});
   await page.setViewportSize({width: 1100, height: 700});
@@ -459,15 +587,33 @@ test("a window that changes its size", async () => {
   await page.finish();
 });
 
-test("on paper: no controls, all of the state", async () => {
-  const page = await open("-g 4");
-  await press(page, "ArrowRight", 3);
-  await page.emulateMedia({media: "print"});
-  for (const id of ["play", "scrub", "zoom-in"]) assert.ok(await page.locator(`#${id}`).isHidden());
-  for (const id of ["state", "ring", "timeline", "facts"]) assert.ok(await page.locator(`#${id}`).isVisible());
-  assert.ok((await page.pdf()).length > 10000);
-  await page.finish();
-});
+for (const args of ["-g 4", "-g 16", SMALL])
+  test(`on paper: ${args}: no controls, all of the state, as wide as the sheet, light`, async () => {
+    const page = await open(args, {colorScheme: "dark"});
+    await press(page, "t"); /* dark by choice */
+    await press(page, "ArrowRight", 3);
+    const before = await page.$eval("#ring", box => box.clientWidth);
+    await page.emulateMedia({media: "print"});
+    await page.waitForSelector(".paper");
+    for (const id of ["play", "scrub", "zoom-in"]) assert.ok(await page.locator(`#${id}`).isHidden(), id);
+    for (const id of ["state", "ring", "timeline", "now", "facts"])
+      assert.ok(await page.locator(`#${id}`).isVisible(), id);
+    const widths = await page.$$eval("main .sheet:not([hidden]):not(.below *)", sheets => sheets.map(
+      sheet => sheet.clientWidth + 2));
+    assert.deepEqual([...new Set(widths)], [700]);
+    assert.ok(await page.$eval("#timeline", t => t.clientWidth <= t.closest(".scroll").clientWidth),
+              "the timeline");
+    assert.equal(await cardsOutside(page), 0);
+    assert.ok(await page.$eval("#state", t => t.closest(".scroll").scrollHeight <=
+                                              t.closest(".scroll").clientHeight), "the state");
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme),
+                 "light");
+    await page.emulateMedia({media: "screen"});
+    await page.waitForSelector("html:not(.paper)");
+    assert.equal(await page.$eval("#ring", box => box.clientWidth), before);
+    assert.ok((await page.pdf()).length > 10000, "the pdf");
+    await page.finish();
+  });
 
 /* ---- many ranks ------------------------------------------------------------------------------------------------- */
 
@@ -496,7 +642,8 @@ test("one rank, and no elements", async () => {
     const page = await open(args);
     await press(page, "ArrowRight");
     await press(page, "End");
-    assert.match(await sentence(page), /^Done/);
+    assert.match(await sentence(page), args.includes("2") ? /^Done/ : /^Nothing to do: /);
+    assert.equal(await page.locator("#timeline").isVisible(), args.includes("2"));
     await page.finish();
   }
 });

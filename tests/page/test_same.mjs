@@ -202,7 +202,7 @@ function compareCells(states, stops) {
 }
 
 for (const [args, {status, inStep} = {}] of [
-  ["-g 4", {inStep: true}], ["-g 2 -c 5", {inStep: true}], ["-g 5 -c 1003 --pieces 2"],
+  ["-g 4", {inStep: true}], ["-g 2 -c 5", {inStep: true}], ["-g 4 -c 2", {}], ["-g 5 -c 1003 --pieces 2"],
   ["-g 3 -c 10 -o avg -d int32", {inStep: true}], ["-g 3 -c 10 -o avg"],
   ["-g 3 -o min --init values:nan,-inf,1.5", {inStep: true}], ["-g 3 -c 10 --repeat 2"],
   ["-g 4 --slow link=0-1:4"], ["-g 4 --bug gather-index", {status: 1, inStep: true}],
