@@ -221,18 +221,6 @@ static enum status check_clash(const struct settings *s, const char *option, con
     return STATUS_OK;
 }
 
-/* The texts that were read: a plan, a model's layers. */
-static enum status check_texts(const struct settings *s, struct error *err)
-{
-    const char *const texts[] = {s->plan_file, s->layers};
-    for (int i = 0; i < 2; i++)
-        if (texts[i] && strcmp(texts[i], "-") != 0 && same_file(texts[i], s->trace_file))
-            return fail(err, STATUS_USAGE, "--trace-file %s: would overwrite what was read, %s; "
-                        "name another file", quote_path(s->trace_file).text,
-                        quote_path(texts[i]).text);
-    return STATUS_OK;
-}
-
 /* An output that would end in another's place, or in an input's, is refused before anything runs */
 static enum status check_outputs(const struct settings *s, struct error *err)
 {
@@ -240,8 +228,6 @@ static enum status check_outputs(const struct settings *s, struct error *err)
     char *path = NULL;
     if (s->trace_file)
         TRY(check_clash(s, "trace-file", s->trace_file, s->trace_file, err));
-    if (s->trace_file)
-        TRY(check_texts(s, err));
     if (!s->output)
         return STATUS_OK;
     if (s->n_ranks > 1 && !strstr(s->output, "%r"))
