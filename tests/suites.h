@@ -17,5 +17,6 @@ Suite *corpus_suite(void);
 Suite *bugs_suite(void);
 Suite *overlap_suite(void);
 Suite *tools_suite(void);
+Suite *bench_suite(void);
 
 #endif
