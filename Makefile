@@ -64,9 +64,13 @@ TEST_CUDA := $(if $(CUDA_VERSION),$(patsubst tests/%.c,$(BUILD)/%,$(wildcard tes
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 
 cuda_c  := $(wildcard common/device_cuda*.c)
-modules := $(filter-out $(cuda_c) ring/ring_demo.c,$(wildcard common/*.c ring/*.c overlap/*.c))
+nccl_c  := $(wildcard common/nccl_cuda.c)
+modules := $(filter-out $(cuda_c) $(nccl_c) ring/ring_demo.c,$(wildcard common/*.c ring/*.c overlap/*.c))
 ifneq ($(CUDA_VERSION),)
   modules += $(cuda_c) $(wildcard common/kernels.cu)
+endif
+ifneq ($(NCCL_VERSION),)
+  modules += $(nccl_c)
 endif
 modules := $(call objects,$(modules)) $(BUILD)/ring/page.o
 main    := $(call objects,ring/ring_demo.c)
@@ -96,10 +100,15 @@ our_nvccflags = -I. -std=c++17 -O3 -fmad=false -ftz=false -Wno-deprecated-gpu-ta
                 $(if $(filter 1,$(WERROR)),-Werror all-warnings) \
                 $(if $(CUDAHOSTCXX),-ccbin $(CUDAHOSTCXX)) $(CUDA_GENCODE) --threads 0 -MMD -MP
 
-# Who may know what was found: device.c has the table of backends, built.c tells about the rest.
+# Who may know what was found: device.c and nccl.c have the tables of what can be opened, built.c
+# tells about the rest.
 ifneq ($(CUDA_VERSION),)
   $(BUILD)/common/device.o: extra := -DHAVE_CUDA
   $(call objects,$(cuda_c)) $(cuda_tests): extra := $(CUDA_INCLUDE)
+endif
+ifneq ($(NCCL_VERSION),)
+  $(BUILD)/common/nccl.o: extra := -DHAVE_NCCL
+  $(call objects,$(nccl_c)): extra := $(CUDA_INCLUDE) $(NCCL_INCLUDE)
 endif
 $(BUILD)/common/built.o: extra := $(if $(CUDA_VERSION),-DHAVE_NVCC) \
     $(if $(NCCL_VERSION),-DHAVE_NCCL) \

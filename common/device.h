@@ -100,6 +100,11 @@ struct device_verbs {
     enum status (*put)(struct device *d, struct span to, const void *from, struct error *err);
     enum status (*get)(struct device *d, struct span from, void *to, struct error *err);
 
+    /* Where a span lies, for a library that works on a device's memory itself; it must be done, and
+     * nothing queued, before the next verb. On cuda an address of the rank's device. NULL: there is
+     * no such span. */
+    void *(*address)(struct device *d, struct span at);
+
     /* Queue to[i] = from[i]. Any ranks; counts are equal; the stream belongs to the sender. */
     enum status (*copy)(struct device *d, int stream, struct span from, struct span to,
                         struct error *err);

@@ -217,6 +217,14 @@ static enum status cuda_get(struct device *d, struct span from, void *to, struct
     return transfer((struct cuda_device *)d, "get", from, to, NULL, err);
 }
 
+static void *cuda_address(struct device *d, struct span at)
+{
+    const struct cuda_device *c = (struct cuda_device *)d;
+    if (cuda_check_span(c, at, "address", NULL) != STATUS_OK)
+        return NULL;
+    return (char *)c->ranks[at.rank].memory[at.memory] + (size_t)at.first * dtype_size(c->dtype);
+}
+
 /* Open and close. */
 
 static void give_back(struct cuda_device *c)
@@ -270,6 +278,7 @@ static const struct device_verbs verbs = {
     .alloc = cuda_alloc,
     .put = cuda_put,
     .get = cuda_get,
+    .address = cuda_address,
     .copy = cuda_copy,
     .reduce = cuda_reduce,
     .compute = cuda_compute,

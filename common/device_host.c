@@ -378,6 +378,12 @@ static enum status host_get(struct device *d, struct span from, void *to, struct
     return status;
 }
 
+static void *host_address_of(struct device *d, struct span at)
+{
+    const struct host *h = host_of(d);
+    return h->times_only || check_span(h, at, NULL) != STATUS_OK ? NULL : host_address(h, at);
+}
+
 /* Bytes that can still be had, or -1 where the system does not say (not Linux). */
 static int64_t free_memory(void)
 {
@@ -472,6 +478,7 @@ static void host_close(struct device *d)
 
 static const struct device_verbs verbs = {
     .name = "host", .close = host_close, .alloc = host_alloc, .put = host_put, .get = host_get,
+    .address = host_address_of,
     .copy = host_copy, .reduce = host_reduce, .compute = host_compute, .scale = host_scale,
     .delay = host_delay, .record = host_record, .wait = host_wait, .sync = host_sync,
     .elapsed = host_elapsed, .graph_begin = host_graph_begin, .graph_end = host_graph_end,

@@ -37,7 +37,7 @@ struct host_stream {
     int busy;                    /* items[head] has begun */
     struct host_item *kept;      /* owned: of the graph */
     int64_t n_kept, kept_capacity;
-    struct host_read reads[2]; /* of the op in flight: its source, and what it adds to or scales */
+    struct host_read reads[2]; /* of the op in flight: its source, what it adds to or scales */
     int waiting_next;            /* next stream that waits for the same event, or -1 */
 };
 

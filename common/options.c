@@ -15,18 +15,42 @@ static int takes_argument(const struct option_row *row)
                                                                    : required_argument;
 }
 
-static const struct option_row *find_row(const struct option_row *rows, int n_rows, int id)
+static int is_offered(const struct option_row *row, int command)
+{
+    return (row->commands & 1u << command) != 0;
+}
+
+static const struct option_row *find_row(const struct option_row *rows, int n_rows, int command,
+                                         int id)
 {
     for (int i = 0; i < n_rows; i++)
-        if (id == FIRST_ID + i || (rows[i].letter && id == rows[i].letter))
+        if (is_offered(&rows[i], command) &&
+            (id == FIRST_ID + i || (rows[i].letter && id == rows[i].letter)))
             return &rows[i];
     return NULL;
 }
 
-static enum status refuse(const struct option_row *rows, int n_rows, int id, const char *word,
-                          struct error *err)
+/* The row of another command that `word` (or the letter) names in full. */
+static const struct option_row *find_other(const struct option_row *rows, int n_rows, int letter,
+                                           const char *word)
 {
-    const struct option_row *row = find_row(rows, n_rows, optopt);
+    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    for (int i = 0; i < n_rows; i++)
+        if (length > 0 ? strlen(rows[i].name) == length &&
+                             strncmp(rows[i].name, word + 2, length) == 0
+                       : rows[i].letter && rows[i].letter == letter)
+            return &rows[i];
+    return NULL;
+}
+
+static enum status refuse(const struct option_row *rows, int n_rows, int command, int id,
+                          const char *word, struct error *err)
+{
+    const struct option_row *row = find_row(rows, n_rows, command, optopt);
+    const struct option_row *other = row ? NULL : find_other(rows, n_rows, optopt, word);
+    if (other)
+        return fail(err, STATUS_USAGE, "--%s is not an option of this command; see --help",
+                    other->name);
     if (id == ':' && row)
         return fail(err, STATUS_USAGE, "--%s needs an argument: --%s %s", row->name, row->name,
                     row->argument);
@@ -35,7 +59,7 @@ static enum status refuse(const struct option_row *rows, int n_rows, int id, con
     size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
     int alike = 0;
     for (int i = 0; length > 0 && i < n_rows; i++)
-        alike += strncmp(rows[i].name, word + 2, length) == 0;
+        alike += is_offered(&rows[i], command) && strncmp(rows[i].name, word + 2, length) == 0;
     return fail(err, STATUS_USAGE, "%s option '%s'; see ring_demo --help",
                 alike > 1 ? "ambiguous" : "unknown", quote_text(word).text);
 }
@@ -47,13 +71,16 @@ enum status options_read(const struct option_row *rows, int n_rows, int command,
     enum status status = STATUS_OK;
     struct option *table = NULL;
     char *letters = NULL, *l;
+    int n = 0;
     TRY(allocate((void **)&table, n_rows + 1, sizeof *table, "options", err));
     TRY(allocate((void **)&letters, 3 * n_rows + 2, 1, "options", err));
     l = letters;
     *l++ = ':'; /* a missing argument is reported as ':' and not printed */
     for (int i = 0; i < n_rows; i++) {
         int takes = takes_argument(&rows[i]);
-        table[i] = (struct option){rows[i].name, takes, NULL, FIRST_ID + i};
+        if (!is_offered(&rows[i], command))
+            continue;
+        table[n++] = (struct option){rows[i].name, takes, NULL, FIRST_ID + i};
         if (rows[i].letter) {
             *l++ = rows[i].letter;
             if (takes == required_argument)
@@ -67,15 +94,10 @@ enum status options_read(const struct option_row *rows, int n_rows, int command,
         int at = optind, id = getopt_long(argc, argv, letters, table, NULL);
         if (id == -1)
             break;
-        const struct option_row *row = find_row(rows, n_rows, id);
+        const struct option_row *row = find_row(rows, n_rows, command, id);
         if (!row) {
             /* optind stays on a cluster of letters until its end */
-            status = refuse(rows, n_rows, id, argv[optind > at ? optind - 1 : at], err);
-            goto out;
-        }
-        if (!(row->commands & 1u << command)) {
-            status = fail(err, STATUS_USAGE, "--%s is not an option of this command; see --help",
-                          row->name);
+            status = refuse(rows, n_rows, command, id, argv[optind > at ? optind - 1 : at], err);
             goto out;
         }
         *given |= UINT64_C(1) << (row - rows);
@@ -101,7 +123,7 @@ enum status options_allow(const struct option_row *rows, int n_rows, uint64_t gi
 void options_print(const struct option_row *rows, int n_rows, int command, FILE *file)
 {
     for (int i = 0; i < n_rows; i++) {
-        if (!(rows[i].commands & 1u << command))
+        if (!is_offered(&rows[i], command))
             continue;
         char left[64], letter[8] = "    ";
         if (rows[i].letter)

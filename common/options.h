@@ -1,5 +1,6 @@
 /* options.h - a command line read by a table, and the help printed from the same table.
  *
+ * A letter or a name may mean one thing to one command and another to the next.
  * Reading rests on getopt_long(), so --gpus=4, --gpus 4, -g4 and unambiguous short forms all work.
  */
 #ifndef COMMON_OPTIONS_H

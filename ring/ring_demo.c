@@ -259,7 +259,7 @@ static enum status command_doctor(struct settings *s, struct error *err)
 static enum status (*const commands[N_COMMANDS])(struct settings *, struct error *) = {
     [COMMAND_RING] = command_ring, [COMMAND_PLAN] = command_plan,
     [COMMAND_CHECK] = command_check, [COMMAND_BUGS] = command_bugs,
-    [COMMAND_OVERLAP] = overlap_step,
+    [COMMAND_OVERLAP] = overlap_step, [COMMAND_BENCH] = bench,
     [COMMAND_DOCTOR] = command_doctor,
 };
 

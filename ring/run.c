@@ -398,6 +398,72 @@ out:
     return status;
 }
 
+/* ---- measuring ---- */
+
+enum status run_load(struct device *device, const struct plan *plan, const struct init *init,
+                     struct error *err)
+{
+    return load(device, plan, init, 0, err);
+}
+
+enum status run_sample_open(struct run_sample *sample, struct device *device,
+                            const struct plan *plan, const struct init *init,
+                            const struct run_options *options, struct error *err)
+{
+    enum status status = STATUS_OK;
+    *sample = (struct run_sample){.device = device, .plan = plan, .init = init,
+                                  .options = options};
+    TRY(allocate((void **)&sample->order, 1, sizeof *sample->order, "an order", err));
+    TRY(order_open(sample->order, plan, err));
+    if (options->engine == ENGINE_GRAPH)
+        TRY(keep_graph(device, plan, init, sample->order, options, err));
+out:
+    if (status != STATUS_OK)
+        run_sample_close(sample);
+    return status;
+}
+
+/* When the last op of the plan has ended, on the modelled clock. */
+static enum status modelled_end(struct device *device, const struct plan *plan, int64_t *ns,
+                                struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t end_ns;
+    *ns = 0;
+    for (int64_t id = 0; id < plan->n_ops; id++) {
+        TRY(device->verbs->elapsed(device, end_event(id), &end_ns, err));
+        *ns = end_ns > *ns ? end_ns : *ns;
+    }
+out:
+    return status;
+}
+
+enum status run_sample(const struct run_sample *sample, int times, int64_t *ns, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct device *device = sample->device;
+    const int64_t begin = wall_ns();
+    for (int i = 0; i < times; i++)
+        TRY(sample->options->engine == ENGINE_GRAPH
+                ? device->verbs->graph_launch(device, err)
+                : queue_all(device, sample->plan, sample->init, sample->order, sample->options,
+                            err));
+    TRY(device->verbs->sync(device, err));
+    *ns = wall_ns() - begin;
+    if (device->facts.simulated)
+        TRY(modelled_end(device, sample->plan, ns, err));
+out:
+    return status;
+}
+
+void run_sample_close(struct run_sample *sample)
+{
+    if (sample->order)
+        order_close(sample->order);
+    free(sample->order);
+    *sample = (struct run_sample){.order = NULL};
+}
+
 /* ---- output ---- */
 
 static enum status write_rank(struct device *device, const struct plan *plan, int rank,

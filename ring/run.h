@@ -28,6 +28,8 @@
 #include "ring/outcome.h"
 #include "ring/plan.h"
 
+struct order; /* order.h */
+
 enum engine { ENGINE_EAGER, ENGINE_GRAPH, N_ENGINES };
 const char *engine_name(enum engine engine); /* "eager" */
 
@@ -62,6 +64,29 @@ enum status run_plan(struct device *device, const struct plan *plan, const struc
 enum status run_values(struct device *device, const struct plan *plan, const struct init *init,
                        const struct run_options *options, struct values *values,
                        struct error *err);
+
+/* Writes each rank's data of iteration 0. */
+enum status run_load(struct device *device, const struct plan *plan, const struct init *init,
+                     struct error *err);
+
+/* For measuring: a plan again and again, each time on what the last one left, with nothing loaded,
+ * allocated or ordered in between. The device was opened for this plan or for one that begins with
+ * it. A device has one graph, hence one open sample of the engine graph. */
+struct run_sample {
+    struct device *device;
+    const struct plan *plan;
+    const struct init *init;
+    const struct run_options *options; /* untimed */
+    struct order *order;               /* owned */
+};
+enum status run_sample_open(struct run_sample *sample, struct device *device,
+                            const struct plan *plan, const struct init *init,
+                            const struct run_options *options, struct error *err);
+/* The plan `times` times, between two syncs; *ns is the host's clock, or on simulated GPUs theirs.
+ * Eager: `times` is 1, since the events of a plan serve once; what goes back to back is one
+ * plan. */
+enum status run_sample(const struct run_sample *sample, int times, int64_t *ns, struct error *err);
+void run_sample_close(struct run_sample *sample); /* also of a zeroed one; not the device */
 
 /* Writes each rank's data (after the run) to its file: %r in the pattern is the rank. */
 enum status run_output(struct device *device, const struct plan *plan, const char *pattern,

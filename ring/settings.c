@@ -375,6 +375,7 @@ SETTER(set_color)
 
 #define RING (1u << COMMAND_RING)
 #define OVERLAP (1u << COMMAND_OVERLAP)
+#define BENCH (1u << COMMAND_BENCH)
 #define PLAN (1u << COMMAND_PLAN)
 #define CHECK (1u << COMMAND_CHECK)
 #define BUGS (1u << COMMAND_BUGS)
@@ -384,15 +385,15 @@ SETTER(set_color)
 #define SWEEP (1u << 21)
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | OVERLAP | PLAN | BUGS | SWEEP,
-     "ranks (default: all visible GPUs if two or more; else 4; of bugs\n"
-     "every-wait: 3)",
+    {'g', "gpus", "N", RING | OVERLAP | BENCH | PLAN | BUGS | SWEEP,
+     "ranks (default: all visible GPUs if two or more; else 4; of bench\n"
+     "one visible GPU is enough; of bugs every-wait: 3)",
      set_gpus},
-    {0, "devices", "LIST", RING | OVERLAP | SWEEP,
+    {0, "devices", "LIST", RING | OVERLAP | BENCH | SWEEP,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
      "repeats takes several ranks",
      set_devices},
-    {0, "backend", "B", RING | OVERLAP | BUGS | SWEEP,
+    {0, "backend", "B", RING | OVERLAP | BENCH | BUGS | SWEEP,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
     {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
@@ -447,11 +448,13 @@ static const struct option_row rows[] = {
      set_count},
     {'d', "dtype", "T", RING | OVERLAP | PLAN | EXPLAIN | SWEEP,
      "float32 (default), float64 or int32", set_dtype},
-    {'o', "op", "OP", RING | OVERLAP | PLAN | SWEEP,
+    {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN | SWEEP,
      "sum (default; of overlap: avg), avg, min, max or prod", set_redop},
-    {0, "pieces", "P", RING | OVERLAP | PLAN | SWEEP,
-     "cut each segment in P, so that copy and add overlap (default 1)", set_pieces},
-    {0, "slots", "S", RING | OVERLAP | PLAN | SWEEP, "segments an inbox has room for (default 2)",
+    {0, "pieces", "P", RING | OVERLAP | BENCH | PLAN | SWEEP,
+     "cut each segment in P, so that copy and add overlap (default 1; of\n"
+     "bench by size)", set_pieces},
+    {0, "slots", "S", RING | OVERLAP | BENCH | PLAN | SWEEP,
+     "segments an inbox has room for (default 2)",
      set_slots},
     {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
      set_repeat},
@@ -485,14 +488,14 @@ static const struct option_row rows[] = {
      "waits allow, or search:K, the first of K seeds that goes wrong",
      set_schedule},
     {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
-    {0, "link", "L", RING | OVERLAP | SWEEP,
+    {0, "link", "L", RING | OVERLAP | BENCH | SWEEP,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
      "pcie3, or GBps:us, as in 25:1.5",
      set_link},
-    {0, "p2p", "W", RING | OVERLAP | BUGS | SWEEP,
+    {0, "p2p", "W", RING | OVERLAP | BENCH | BUGS | SWEEP,
      "real GPUs: auto (default) or off (stage copies through the host)",
      set_p2p},
-    {0, "timeout", "S", RING | OVERLAP | SWEEP,
+    {0, "timeout", "S", RING | OVERLAP | BENCH | SWEEP,
      "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
     {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
@@ -510,6 +513,7 @@ static const struct {
     [COMMAND_RING] = {"ring", "", "one ring all-reduce, run, verified and explained"},
     [COMMAND_OVERLAP] = {"overlap", "",
                          "one backward pass with buckets, run, verified and explained"},
+    [COMMAND_BENCH] = {"bench", "", "how fast each engine is, as a table like that of nccl-tests"},
     [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it"},
     [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan in a file (- is standard input)"},
     [COMMAND_BUGS] = {"bugs", "[NAME]",
@@ -517,8 +521,18 @@ static const struct {
     [COMMAND_DOCTOR] = {"doctor", "", "what this machine can do, in plain words"},
 };
 
+/* bench's own rows come first: what is printed for it begins with its letters. */
+#define N_ALL (N_BENCH_ROWS + N_ROWS)
+static void join_rows(struct option_row all[N_ALL])
+{
+    memcpy(all, bench_rows, sizeof bench_rows);
+    memcpy(all + N_BENCH_ROWS, rows, sizeof rows);
+}
+
 void settings_help(enum command command, FILE *file)
 {
+    struct option_row all[N_ALL];
+    join_rows(all);
     if (command == COMMAND_RING) {
         fprintf(file, "ring_demo: how GPUs add up their gradients. Usage:\n");
         for (int i = 0; i < N_COMMANDS; i++)
@@ -529,7 +543,7 @@ void settings_help(enum command command, FILE *file)
                 commands[command].help);
     }
     fprintf(file, "\n");
-    options_print(rows, N_ROWS, (int)command, file);
+    options_print(all, N_ALL, (int)command, file);
     if (command == COMMAND_RING)
         fprintf(file,
                 "\nExit status: 0 good; 1 wrong result or hazard; 2 usage or unreadable input;\n"
@@ -539,20 +553,21 @@ void settings_help(enum command command, FILE *file)
 }
 
 /* Options that their command has, but that would change nothing here. */
-static enum status check_given(const struct settings *s, uint64_t given, struct error *err)
+static enum status check_given(const struct settings *s, const struct option_row *all,
+                               uint64_t given, struct error *err)
 {
     enum status status = STATUS_OK;
     int training = s->network || s->layers;
     if (s->command == COMMAND_PLAN)
-        TRY(options_allow(rows, N_ROWS, given, training ? OVERLAP : RING,
+        TRY(options_allow(all, N_ALL, given, training ? OVERLAP : RING,
                           training ? "--model or --layers" : "a plan of the ring", err));
     if (s->command == COMMAND_PLAN && (s->slow_link || (s->slow && !training)))
         return fail(err, STATUS_USAGE, "--slow %s: a plan says how long computes take, not copies; "
                     "leave it out", s->slow_link ? s->slow_link : s->slow);
     if (s->explain)
-        TRY(options_allow(rows, N_ROWS, given, EXPLAIN, "--explain", err));
+        TRY(options_allow(all, N_ALL, given, EXPLAIN, "--explain", err));
     if (s->sweep)
-        TRY(options_allow(rows, N_ROWS, given, SWEEP, "--sweep-cap", err));
+        TRY(options_allow(all, N_ALL, given, SWEEP, "--sweep-cap", err));
 out:
     return status;
 }
@@ -581,26 +596,28 @@ static enum status check_quiz(struct settings *s, struct error *err)
 enum status settings_read(struct settings *s, int argc, char **argv, struct error *err)
 {
     enum status status = STATUS_OK;
+    struct option_row all[N_ALL];
     int operand = 0;
     uint64_t given = 0;
     *s = (struct settings){.count = -1, .color = -1, .runs = 10,
-                            .work = WORK_ARITHMETIC};
+                            .work = WORK_ARITHMETIC, .bench = bench_defaults};
+    join_rows(all);
     set_model(&s->model, links[0].name, links[0].GBps, links[0].us);
     if (argc > 1 && argv[1][0] != '-') {
         int command = 0;
         while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
             command++;
         if (command == N_COMMANDS)
-            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, overlap, plan, check, bugs "
-                        "and doctor are the commands", quote_text(argv[1]).text);
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, overlap, bench, plan, "
+                        "check, bugs and doctor are the commands", quote_text(argv[1]).text);
         s->command = (enum command)command;
         argc--;
         argv++;
     }
-    TRY(options_read(rows, N_ROWS, (int)s->command, argc, argv, s, &given, &operand, err));
+    TRY(options_read(all, N_ALL, (int)s->command, argc, argv, s, &given, &operand, err));
     if (s->help || s->version)
         return STATUS_OK;
-    TRY(check_given(s, given, err));
+    TRY(check_given(s, all, given, err));
     if (s->command == COMMAND_CHECK && operand == argc)
         return fail(err, STATUS_USAGE,
                     "check needs a file: ring_demo check FILE, or - for standard "

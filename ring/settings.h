@@ -11,12 +11,13 @@
 
 #include "common/device.h"
 #include "common/init.h"
+#include "ring/bench.h"
 #include "ring/bugs.h"
 #include "ring/run.h"
 
 enum command {
-    COMMAND_RING, COMMAND_OVERLAP, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS, COMMAND_DOCTOR,
-    N_COMMANDS
+    COMMAND_RING, COMMAND_OVERLAP, COMMAND_BENCH, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS,
+    COMMAND_DOCTOR, N_COMMANDS
 };
 
 /* Those behind text are for programs. */
@@ -72,6 +73,8 @@ struct settings {
     double slow_link_times;
     int explain, no_overlap, times_only;
     enum device_work work;        /* --compute */
+
+    struct bench_options bench;   /* see ring/bench.h */
 
     int *device_of;               /* owned; settled */
     struct init data;             /* settled: init_free() */

@@ -168,7 +168,12 @@ static enum status place_ranks(struct settings *s, struct error *err)
         s->n_ranks = listed;
     }
     if (!s->n_ranks)
-        s->n_ranks = s->backend == BACKEND_CUDA && visible >= 2 ? visible : 4;
+        s->n_ranks = s->backend == BACKEND_CUDA &&
+                             (visible >= 2 || s->command == COMMAND_BENCH) ? visible : 4;
+    if (s->command == COMMAND_BENCH && !s->devices && s->n_ranks > visible)
+        return fail(err, STATUS_USAGE, "--gpus %d: there %s %d, and ranks that share one do not "
+                    "show how fast several are; where that is wanted, say it with --devices, as in "
+                    "0,0", s->n_ranks, visible == 1 ? "is" : "are", visible);
     if (!s->devices) {
         TRY(allocate((void **)&s->device_of, s->n_ranks, sizeof *s->device_of, "devices", err));
         for (int rank = 0; rank < s->n_ranks; rank++)

@@ -218,6 +218,23 @@ START_TEST(what_is_put_is_got)
 }
 END_TEST
 
+START_TEST(addresses_are_those_of_the_elements)
+{
+    struct device *d = contract_open(BACKEND, 2, DTYPE_FLOAT64, 10, 5, 0);
+    char *data[2];
+    for (int rank = 0; rank < 2; rank++) {
+        data[rank] = d->verbs->address(d, span(rank, MEMORY_DATA, 0, 10));
+        ck_assert_ptr_nonnull(data[rank]);
+        ck_assert_ptr_eq(d->verbs->address(d, span(rank, MEMORY_DATA, 7, 3)), data[rank] + 7 * 8);
+        ck_assert_ptr_nonnull(d->verbs->address(d, span(rank, MEMORY_INBOX, 0, 5)));
+    }
+    ck_assert_ptr_ne(data[0], data[1]);
+    ck_assert_ptr_null(d->verbs->address(d, span(0, MEMORY_DATA, 7, 4)));
+    ck_assert_ptr_null(d->verbs->address(d, span(2, MEMORY_DATA, 0, 1)));
+    d->verbs->close(d);
+}
+END_TEST
+
 START_TEST(inboxes_start_as_nan)
 {
     enum { COUNT = 1027 };
@@ -971,6 +988,7 @@ Suite *device_contract_suite(enum device_backend backend, const char *name)
         int n_cases;
     } tests[] = {
         {"put and get", what_is_put_is_got, N_RING_SIZES},
+        {"addresses", addresses_are_those_of_the_elements, 1},
         {"inboxes", inboxes_start_as_nan, 1},
         {"empty memories", memories_may_be_empty, 1},
         {"too much memory", too_much_memory_is_refused, 1},

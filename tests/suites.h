@@ -18,5 +18,6 @@ Suite *bugs_suite(void);
 Suite *overlap_suite(void);
 Suite *tools_suite(void);
 Suite *quiz_suite(void);
+Suite *bench_suite(void);
 
 #endif

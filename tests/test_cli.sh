@@ -167,7 +167,7 @@ verdict "a very long word gives a short message"
 
 # ---- help, version, doctor ----------------------------------------------------------------------
 
-for words in --help -h 'ring --help' 'plan --help' 'check -h' 'doctor --help' '-g 4 --help'; do
+for words in --help -h 'ring --help' 'bench --help' 'plan --help' 'check -h' 'doctor --help' '-g 4 --help'; do
     # shellcheck disable=SC2086
     run $words
     wants_status 0
@@ -177,7 +177,7 @@ for words in --help -h 'ring --help' 'plan --help' 'check -h' 'doctor --help' '-
     verdict "help: ring_demo $words"
 done
 run --help
-for word in ring plan check doctor --gpus --devices --backend --count --dtype --op --pieces --slots \
+for word in ring bench plan check doctor --gpus --devices --backend --count --dtype --op --pieces --slots \
     --repeat --init --input --output --trace --trace-file --step --engine --schedule --link --p2p --timeout \
     --color --quiet --version 'Exit status'; do
     wants_line "$word" "$top/out"
@@ -1246,6 +1246,143 @@ if [ ! -e t ]; then
     wants_files ''
     verdict "ended by a signal: no temporary is left"
 fi
+
+# ---- bench -------------------------------------------------------------------------------------
+
+# bench ARGS..: on simulated GPUs; rows without '#' in $top/rows. The first line says that times are
+# a model's; every row's rates follow from its size and time, and no element is wrong.
+bench() { # RANKS ARGS..
+    n=$1
+    shift
+    run bench --backend host -g "$n" --json bench.json "$@"
+    wants_status 0
+    wants_silence
+    head -1 "$top/out" | grep -q '^# times are MODELLED' || complain "$(head -1 "$top/out")"
+    grep -v '^#' "$top/out" >"$top/rows"
+    [ -s "$top/rows" ] || complain "there is no row"
+    awk -v n="$n" '
+        function near(a, b) { return a - b < 0.02 + b / 100 && b - a < 0.02 + b / 100 }
+        $13 != 0 { print "row " NR ": " $13 " wrong elements"; exit 1 }
+        $10 > 0 && !near($11, $1 / $10 / 1e3) { print "row " NR ": algbw " $11; exit 1 }
+        n > 1 && !near($12, $11 * 2 * (n - 1) / n) { print "row " NR ": busbw " $12; exit 1 }
+        n == 1 && $12 != "n/a" { print "row " NR ": busbw " $12 " of one rank"; exit 1 }
+        ' "$top/rows" >"$top/why" || complain "$(cat "$top/why")"
+}
+# The same numbers in the JSON file as in the table: sizes, times, engines.
+same_in_json() {
+    awk '{ printf "%s %d %d %.2f %.2f %d\n", $14, $1, $2, $10, $12 == "n/a" ? 0 : $12, $18 }' \
+        "$top/rows" >"$top/table"
+    sed -n 's/^{"engine":"\([a-z]*\)"/\1 /p' bench.json | awk '
+        function of(name) {
+            if (!match($0, "\"" name "\":[^,}]*")) return 0
+            return substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3)
+        }
+        { printf "%s %d %d %.2f %.2f %d\n", $1, of("size_bytes"), of("count"), of("time_us"),
+          of("busbw_GBps"), of("memory_bytes") }' | cmp -s - "$top/table" ||
+        complain "bench.json says something else than the table"
+    if [ -n "$python" ]; then
+        $python -c 'import json, sys; assert json.load(open("bench.json"))["rows"]' 2>"$top/why" ||
+            complain "$(tail -1 "$top/why")"
+    fi
+}
+clear_folder
+for n in 1 2 3 4 5 8; do
+    bench $n -e 256K
+    same_in_json
+    [ "$(awk '{ print $14 }' "$top/rows" | sort | uniq -c | tr -s ' \n' ' ')" = " 5 eager 5 graph " ] ||
+        complain "not five rows of each engine"
+    verdict "bench -g $n"
+done
+bench 1 -e 1K
+wants_line 'busbw is n/a: a single rank sends nothing' "$top/out"
+verdict "bench -g 1 says why there is no busbw"
+bench 3 -b 1003 -e 1003
+same_in_json
+awk '$1 != 1000 || $2 != 250 { exit 1 }' "$top/rows" || complain "$(cat "$top/rows")"
+verdict "bench: bytes that are no whole elements"
+bench 2 -b 8 -e 40 -i 16 -d double --engine eager
+[ "$(awk '{ print $1 }' "$top/rows" | tr '\n' ' ')" = "8 24 40 " ] || complain "$(cat "$top/rows")"
+verdict "bench -i"
+for arguments in '-d int32 -o avg' '-d int -o prod' '-d float32 -o avg' '-o max --pieces 3 --slots 1' \
+    '-n 1 -w 0' '--engine graph,eager --link pcie4' '-d float64 -o min -n 3'; do
+    # shellcheck disable=SC2086
+    bench 3 -b 1200 -e 64K $arguments
+    same_in_json
+    verdict "bench $arguments"
+done
+bench 2 -b 1K -e 16M -f 16384
+grep '"size_bytes":1024,' bench.json | grep -q '"pieces":1,' || complain "1 KiB is cut"
+grep '"size_bytes":16777216,' bench.json | grep -q '"pieces":2,' || complain "16 MiB is not cut"
+verdict "bench chooses the pieces by size"
+run bench --backend host --devices 0,0,1 -e 4K
+wants_status 0
+wants_line 'note: 3 ranks share 2 simulated GPUs' "$top/out"
+[ "$(grep -c '^ .*  shared$' "$top/out")" = 4 ] || complain "not every row is marked"
+verdict "bench: shared devices are marked"
+run bench --backend host -b 512 -c 0
+wants_status 0
+wants_line '# wrong elements: not looked for (-c 0)' "$top/out"
+grep -v '^#' "$top/out" | awk '$13 != "N/A" { exit 1 }' || complain "$(grep -v '^#' "$top/out")"
+verdict "bench -c 0"
+run bench --backend host -b 128G -e 128G -c 0 -g 2
+wants_status 0
+verdict "bench: a model needs no memory"
+
+host_bench_refused() {
+    want=$1
+    text=$2
+    shift 2
+    refused "$want" "$text" bench --backend host "$@"
+}
+host_bench_refused 2 "the smallest size is larger than the largest" -b 2K -e 1K
+host_bench_refused 2 "one float32 takes 4 bytes" -b 2
+host_bench_refused 2 "sizes never come from" -f 1
+host_bench_refused 2 "types of 16 bits are not there" -d half
+host_bench_refused 2 "types of 16 bits are not there" -d bfloat16
+host_bench_refused 2 "float, double or int32 is wanted" -d float8
+host_bench_refused 2 "eager, graph or nccl are wanted" --engine kernel
+host_bench_refused 3 "--engine nccl: NCCL runs on GPUs" --engine eager,nccl
+host_bench_refused 2 "from 0 to 1 is wanted" -c 2
+host_bench_refused 2 "from 1 to 100000 is wanted" -n 0
+host_bench_refused 2 "bytes are wanted" -b 1T
+host_bench_refused 2 "the name of a file" --json ''
+host_bench_refused 2 "cannot be written" --json none/bench.json
+host_bench_refused 2 "--count is not an option of this command" --count 5
+host_bench_refused 2 "--trace is not an option of this command" --trace
+refused 2 "--minbytes is not an option of this command" -b 5
+
+# What was measured before an error stays, in the table and in the file.
+clear_folder
+run bench --backend host -g 2 -b 1K -i 1048576G -e 1048577G --json bench.json
+wants_status 3
+wants_line 'are free' "$top/err"
+[ "$(grep -vc '^#' "$top/out")" = 2 ] || complain "the first size's rows are not there"
+wants_line '# ended early: 2 simulated GPUs need' "$top/out"
+wants_line '"ended_early":"2 simulated GPUs need' bench.json
+[ "$(grep -c '"size_bytes":1024,' bench.json)" = 2 ] || complain "they are not in the file"
+verdict "bench: too large a size, behind one that fits"
+if [ -e /dev/full ]; then
+    run bench --backend host -e 1K --json /dev/full
+    wants_status 3
+    wants_line '/dev/full' "$top/err"
+    verdict "bench --json on a full disk"
+    "$demo" bench --backend host -e 1K >/dev/full 2>"$top/err"
+    [ $? = 3 ] || complain "a full disk was not seen"
+    verdict "bench to a full disk"
+fi
+
+# Ended from outside: the rows so far stay, and the file is whole.
+"$demo" bench --backend host -g 8 -b 4 -i 4 -e 64M --json bench.json >rows 2>"$top/err" &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ "$(grep -vc '^#' rows)" -lt 4 ]; do :; done
+kill -TERM $pid 2>/dev/null
+wait $pid
+[ $? = 143 ] || complain "it did not end by the signal"
+wants_line '# ended early: interrupted' rows
+wants_line '"ended_early":"interrupted"' bench.json
+[ "$(grep -vc '^#' rows)" = "$(grep -c '"engine"' bench.json)" ] || complain "rows differ in number"
+wants_files 'bench.json rows'
+verdict "bench: ended by a signal, the rows so far stay"
 
 # ---- odd corners -------------------------------------------------------------------------------
 

@@ -127,8 +127,8 @@ static int64_t faults_of_order(const struct plan *plan)
     return n;
 }
 
-/* The same data again and again: in order; but not without waits between the iterations, unless N
- * is 3, where the ring's own waits are enough. */
+/* The same data again and again: in order; and, but for N = 3, where the ring's own waits are
+ * enough, not without waits between the iterations. */
 START_TEST(the_same_data_again)
 {
     int n = _i;

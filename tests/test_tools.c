@@ -138,6 +138,35 @@ START_TEST(options_are_read)
 }
 END_TEST
 
+static enum status take_other(void *to, const char *text, struct error *err)
+{
+    (void)err;
+    ((struct got *)to)->number = -atoi(text);
+    return STATUS_OK;
+}
+
+/* Each command has its own -n, and its own beginnings of long names. */
+START_TEST(a_letter_may_mean_two_things)
+{
+    static const struct option_row two[] = {
+        {'n', "number", "N", 1, "a number", take_number},
+        {'n', "nothing", "N", 2, "another", take_other},
+    };
+    for (int command = 0; command < 2; command++)
+        for (int word = 0; word < 2; word++) {
+            char prog[] = "prog", letter[] = "-n5", name[] = "--n=5";
+            char *argv[] = {prog, word ? name : letter, NULL};
+            struct got got = {0, 0, NULL, 0};
+            struct error err = {""};
+            int operand;
+            ck_assert_int_eq(options_read(two, 2, command, 2, argv, &got, &got.given, &operand,
+                                          &err), 0);
+            ck_assert_uint_eq(got.given, command ? 2 : 1);
+            ck_assert_int_eq(got.number, command ? -5 : 5);
+        }
+}
+END_TEST
+
 START_TEST(options_are_refused)
 {
     struct got got;
@@ -231,6 +260,7 @@ Suite *tools_suite(void)
     tcase_add_test(tests, json_strings_are_escaped);
     tcase_add_test(tests, counts_with_suffixes);
     tcase_add_test(tests, options_are_read);
+    tcase_add_test(tests, a_letter_may_mean_two_things);
     tcase_add_test(tests, options_are_refused);
     tcase_add_test(tests, help_comes_from_the_same_table);
     suite_add_tcase(suite, tests);

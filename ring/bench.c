@@ -1,0 +1,152 @@
+/* bench.c - which engines, which sizes; and what becomes of the rows. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/interrupt.h"
+#include "common/output.h"
+#include "ring/bench_parts.h"
+
+const char *bench_engine_name(enum bench_engine engine)
+{
+    static const char *const names[N_BENCH_ENGINES] = {
+        [BENCH_EAGER] = "eager", [BENCH_GRAPH] = "graph", [BENCH_NCCL] = "nccl",
+    };
+    return names[engine];
+}
+
+/* ---- engines ---- */
+
+static enum status open_nccl(struct bench *b, struct error *why)
+{
+    if (b->s->backend == BACKEND_HOST)
+        return fail(why, STATUS_MACHINE, "NCCL runs on GPUs, and these are simulated");
+    return nccl_open(&b->nccl, b->s->n_ranks, b->s->device_of, b->s->timeout_s, why);
+}
+
+/* All, or those that were asked for; one that was asked for and is not to be had is an error. */
+static enum status choose_engines(struct bench *b)
+{
+    const struct bench_options *o = &b->s->bench;
+    for (int i = 0; i < N_BENCH_ENGINES; i++) {
+        struct error why = {""};
+        enum status status = STATUS_OK;
+        b->on[i] = !o->engines_given || o->engines[i];
+        if (!b->on[i])
+            continue;
+        if (i == BENCH_NCCL)
+            status = open_nccl(b, &why);
+        if (i == BENCH_GRAPH && b->staged)
+            status = fail(&why, STATUS_MACHINE, "some GPUs have no peer access to the next one, "
+                          "and a graph cannot stage copies through the host");
+        if (status == STATUS_OK)
+            continue;
+        b->on[i] = 0;
+        snprintf(b->why[i], sizeof b->why[i], "%.319s", why.text);
+        if (o->engines_given)
+            return fail(b->err, status, "--engine %s: %s", bench_engine_name((enum bench_engine)i),
+                        why.text);
+    }
+    return STATUS_OK;
+}
+
+/* ---- sizes ---- */
+
+static enum status settle_sizes(struct bench *b)
+{
+    struct bench_options *o = &b->s->bench;
+    const int64_t element = (int64_t)dtype_size(b->s->dtype);
+    const int64_t least = 1024, most = 64 << 20;
+    if (!o->min_bytes)
+        o->min_bytes = o->max_bytes && o->max_bytes < least ? o->max_bytes : least;
+    if (!o->max_bytes)
+        o->max_bytes = o->min_bytes > most ? o->min_bytes : most;
+    if (o->min_bytes > o->max_bytes)
+        return fail(b->err, STATUS_USAGE, "-b %" PRId64 " -e %" PRId64 ": the smallest size is "
+                    "larger than the largest", o->min_bytes, o->max_bytes);
+    if (o->min_bytes < element)
+        return fail(b->err, STATUS_USAGE, "-b %" PRId64 ": one %s takes %" PRId64 " bytes",
+                    o->min_bytes, dtype_name(b->s->dtype), element);
+    if (o->step_bytes == 0 && o->factor == 1 && o->min_bytes < o->max_bytes)
+        return fail(b->err, STATUS_USAGE, "-f 1: sizes never come from %" PRId64 " to %" PRId64
+                    " bytes; take a factor of 2 or more, or -i", o->min_bytes, o->max_bytes);
+    return STATUS_OK;
+}
+
+static int64_t next_size(const struct bench_options *o, int64_t bytes)
+{
+    if (o->step_bytes > 0)
+        return bytes > INT64_MAX - o->step_bytes ? INT64_MAX : bytes + o->step_bytes;
+    return o->factor == 1 || bytes > INT64_MAX / o->factor ? INT64_MAX : bytes * o->factor;
+}
+
+static enum status measure_sizes(struct bench *b)
+{
+    enum status status = STATUS_OK;
+    const struct bench_options *o = &b->s->bench;
+    for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = next_size(o, bytes)) {
+        int64_t first = b->n_rows;
+        TRY(bench_size(b, bytes / (int64_t)dtype_size(b->s->dtype)));
+        for (int64_t i = first; i < b->n_rows; i++)
+            bench_print_row(b, &b->rows[i]);
+        fflush(b->out);
+    }
+out:
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* Also behind a Ctrl-C, so it does not ask for one. */
+static enum status write_json(const struct bench *b, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct output output = {.path = NULL};
+    if (!b->s->bench.json)
+        return STATUS_OK;
+    TRY(output_open(&output, b->s->bench.json, err));
+    bench_print_json(b, output.file);
+    TRY(output_commit(&output, err));
+out:
+    output_discard(&output);
+    return status;
+}
+
+enum status bench_judge(const struct bench *b)
+{
+    for (int64_t i = 0; i < b->n_rows; i++)
+        if (b->rows[i].n_wrong > 0)
+            return fail(b->err, STATUS_WRONG, "%" PRId64 " elements are wrong with engine %s at %"
+                        PRId64 " bytes", b->rows[i].n_wrong, bench_engine_name(b->rows[i].engine),
+                        b->rows[i].bytes);
+    return STATUS_OK;
+}
+
+enum status bench(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct bench b = {.s = s, .out = stdout, .err = err};
+    struct error json_err = {""};
+    s->bench.pieces = s->pieces; /* settling puts 1 for 0 */
+    TRY(settings_settle(s, NULL, err));
+    TRY(settle_sizes(&b));
+    TRY(output_check(s->bench.json, err));
+    TRY(bench_copies(&b));
+    TRY(choose_engines(&b));
+    interrupt_catch();
+    bench_print_head(&b);
+    status = measure_sizes(&b);
+    if (status != STATUS_OK)
+        snprintf(b.ended, sizeof b.ended, "%.255s", err->text);
+    bench_print_end(&b);
+    if (write_json(&b, &json_err) != STATUS_OK && status == STATUS_OK)
+        TRY(fail(err, STATUS_MACHINE, "%s", json_err.text));
+    TRY(status);
+    TRY(bench_judge(&b));
+out:
+    if (b.nccl)
+        b.nccl->verbs->close(b.nccl);
+    free(b.names);
+    free(b.rows);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* bench.h - `ring_demo bench`: how fast each engine is, in the form of nccl-tests.
+ *
+ *     sizes -> plans, proven -> samples of every engine by turns -> verified -> a row each
+ *
+ * A sample is so many all-reduces (-n) queued behind each other between two syncs. Engines take
+ * turns, sample by sample, in one process, so that what disturbs one disturbs all. Behind the
+ * samples every engine gets fresh data and does one all-reduce more, and each element is compared.
+ *
+ *   eager   the plan of -n all-reduces of the same data (ring.h, same_data), queued op by op
+ *   graph   the graph of one all-reduce, launched -n times
+ *   nccl    -n grouped calls of ncclAllReduce; with the caller's buffers and with symmetric
+ *           windows, of which the faster is shown (nccl.h)
+ */
+#ifndef RING_BENCH_H
+#define RING_BENCH_H
+
+#include <stdint.h>
+
+#include "common/options.h"
+
+/* Engines that bench knows, in the order of the rows. */
+enum bench_engine { BENCH_EAGER, BENCH_GRAPH, BENCH_NCCL, N_BENCH_ENGINES };
+
+const char *bench_engine_name(enum bench_engine engine); /* "eager" */
+
+struct bench_options {
+    int64_t min_bytes, max_bytes;             /* 0: not given, until settled */
+    int64_t step_bytes;                       /* 0: by factor */
+    int factor;                               /* 1: one size alone */
+    int calls, warmups;                       /* of a sample; before the first one */
+    int check;
+    int pieces;                               /* 0: by size */
+    int engines_given, engines[N_BENCH_ENGINES]; /* which were named */
+    const char *json;                         /* a file's name, or NULL */
+};
+
+/* Also what is taken where an option is left out. */
+extern const struct bench_options bench_defaults;
+
+/* The options that only bench has; they are set in struct settings (settings.h). */
+#define N_BENCH_ROWS 10
+extern const struct option_row bench_rows[N_BENCH_ROWS];
+
+struct settings;
+
+/* STATUS_WRONG: some element is wrong. What had been measured before an error or a Ctrl-C is shown,
+ * and written to --json, all the same. */
+enum status bench(struct settings *settings, struct error *err);
+
+#endif

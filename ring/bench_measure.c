@@ -1,0 +1,370 @@
+/* bench_measure.c - one size: every engine by turns, then every element of every engine.
+ *
+ * Nothing is opened, proven, allocated or ordered between the first sample and the last: a sample
+ * is queueing, or launching, and a sync. On simulated GPUs times come from the model, which needs
+ * no data, so one sample says all; the data then moves once, to be verified.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/interrupt.h"
+#include "ring/bench_parts.h"
+#include "ring/check.h"
+#include "ring/ring.h"
+#include "ring/verify.h"
+
+#define N_SAMPLES 20
+#define PIECES_FROM ((int64_t)4 << 20) /* bytes of a segment from which two pieces are faster */
+
+/* ---- peer copies ---- */
+
+#define COPIES_LEAST ((int64_t)64 << 20) /* bytes of a rank's data: shorter copies tell latency */
+#define COPIES_MOST ((int64_t)1 << 30)
+#define COPIES_TOGETHER ((int64_t)4 << 30) /* bytes that a rank sends in a sample */
+#define COPIES_SAMPLES 5
+
+/* Every rank copies the lower half of its data into the upper half of the next one's, n times. */
+static enum status plan_copies(struct plan *plan, int n_ranks, int64_t half, int n,
+                               struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(plan_init(plan, n_ranks, 2 * half, DTYPE_FLOAT32, REDOP_SUM, err));
+    for (int i = 0; i < n && n_ranks > 1; i++)
+        for (int rank = 0; rank < n_ranks; rank++) {
+            struct op op = {.kind = OP_COPY, .lane = LANE_SEND, .rank = rank, .bucket = NONE,
+                            .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE};
+            op.src = (struct span){rank, MEMORY_DATA, 0, half};
+            op.dst = (struct span){(rank + 1) % n_ranks, MEMORY_DATA, half, half};
+            TRY(plan_append(plan, op, NULL, 0, NULL, err));
+        }
+out:
+    return status;
+}
+
+static struct run_options options_of(const struct bench *b, enum engine engine, int times_only)
+{
+    const struct settings *s = b->s;
+    return (struct run_options){.engine = engine, .device_of = s->device_of,
+                                .timeout_s = s->timeout_s, .peer_off = s->peer_off,
+                                .model = s->model, .times_only = times_only};
+}
+
+static enum status keep_facts(struct bench *b, const struct device_facts *facts)
+{
+    enum status status = STATUS_OK;
+    void *names = NULL;
+    b->simulated = facts->simulated;
+    b->n_devices = facts->n_devices;
+    for (int i = 0; i < facts->n_links; i++)
+        b->staged |= facts->paths[i] == PATH_STAGED;
+    TRY(allocate(&names, b->s->n_ranks, sizeof *b->names, "names", b->err));
+    b->names = names;
+    memcpy(b->names, facts->names, (size_t)b->s->n_ranks * sizeof *b->names);
+out:
+    return status;
+}
+
+enum status bench_copies(struct bench *b)
+{
+    enum status status = STATUS_OK;
+    const int host = b->s->backend == BACKEND_HOST;
+    const struct run_options options = options_of(b, ENGINE_EAGER, host);
+    struct plan plan = {0};
+    struct device *device = NULL;
+    struct run_sample sample = {.order = NULL};
+    int64_t bytes = b->s->bench.max_bytes, ns;
+    bytes = bytes < COPIES_LEAST ? COPIES_LEAST : bytes > COPIES_MOST ? COPIES_MOST : bytes;
+    const int64_t half = b->s->n_ranks > 1 ? bytes / 2 / 4 : 1;
+    const int n = host ? 2 : (int)(COPIES_TOGETHER / (half * 4));
+    TRY(plan_copies(&plan, b->s->n_ranks, half, b->s->n_ranks > 1 ? n : 0, b->err));
+    TRY(run_open(&device, b->s->backend, &plan, &options, b->err));
+    TRY(keep_facts(b, &device->facts));
+    TRY(run_sample_open(&sample, device, &plan, &b->s->data, &options, b->err));
+    for (int i = 0; i <= COPIES_SAMPLES && b->s->n_ranks > 1; i++) { /* the first warms up */
+        TRY(run_sample(&sample, 1, &ns, b->err));
+        double GBps = (double)(half * 4) * n / (double)ns;
+        if (i > 0 && GBps > b->copy_GBps)
+            b->copy_GBps = GBps;
+    }
+    b->copy_bytes = half * 4;
+out:
+    run_sample_close(&sample);
+    if (device)
+        device->verbs->close(device);
+    plan_free(&plan);
+    return status;
+}
+
+/* ---- one size ---- */
+
+enum contender { EAGER, GRAPH, NCCL_CALLERS, NCCL_WINDOWS, N_CONTENDERS };
+
+struct size {
+    struct bench *b;
+    int64_t count;
+    int pieces, slots;
+    struct plan one, many;  /* an all-reduce; -n of them, of the same data */
+    struct run_options eager_options, graph_options;
+    struct device *device;
+    struct run_sample eager, graph, once; /* many; one, as a graph; one, op by op */
+    int runs[N_CONTENDERS];
+    double us[N_CONTENDERS][N_SAMPLES]; /* of one all-reduce; sorted at the end */
+    int n_samples;
+    void **data;            /* owned, [n_ranks]: where it lies, for NCCL */
+};
+
+/* `sums`: they must be those of the goal, too. */
+static enum status prove(const struct size *z, const struct plan *plan, int sums)
+{
+    enum status status = STATUS_OK;
+    struct proof proof = {0};
+    char text[FINDING_TEXT_SIZE];
+    TRY(check_plan(plan, &proof, z->b->err));
+    int64_t piled_up = proof.counts[FINDING_SUM] + proof.counts[FINDING_SCALE];
+    if (proof_total(&proof) > (sums ? 0 : piled_up))
+        status = fail(z->b->err, STATUS_WRONG, "the plan is refuted: %s",
+                      finding_text(plan, proof.findings, text, sizeof text));
+out:
+    proof_free(&proof);
+    return status;
+}
+
+static enum status make_plans(struct size *z)
+{
+    enum status status = STATUS_OK;
+    const struct settings *s = z->b->s;
+    const int64_t segment = z->count / s->n_ranks * (int64_t)dtype_size(s->dtype);
+    z->pieces = s->bench.pieces > 0 ? s->bench.pieces : segment >= PIECES_FROM ? 2 : 1;
+    z->slots = s->slots;
+    struct ring_shape shape = {.n_ranks = s->n_ranks, .count = z->count, .dtype = s->dtype,
+                               .redop = s->redop, .pieces = z->pieces, .slots = z->slots,
+                               .iterations = 1};
+    TRY(ring_plan(&z->one, &shape, z->b->err));
+    TRY(prove(z, &z->one, 1));
+    shape.iterations = s->bench.calls;
+    shape.same_data = 1;
+    TRY(ring_plan(&z->many, &shape, z->b->err));
+    TRY(prove(z, &z->many, 0));
+out:
+    return status;
+}
+
+static enum status open_nccl_data(struct size *z)
+{
+    enum status status = STATUS_OK;
+    const struct settings *s = z->b->s;
+    struct nccl *nccl = z->b->nccl;
+    TRY(allocate((void **)&z->data, s->n_ranks, sizeof *z->data, "addresses", z->b->err));
+    for (int rank = 0; rank < s->n_ranks; rank++)
+        z->data[rank] = z->device->verbs->address(
+            z->device, (struct span){rank, MEMORY_DATA, 0, z->count});
+    nccl->verbs->take(nccl, z->data, z->count, s->dtype, s->redop);
+    z->runs[NCCL_CALLERS] = 1;
+    z->runs[NCCL_WINDOWS] = !nccl->no_windows[0];
+out:
+    return status;
+}
+
+static enum status open_size(struct size *z, int times_only)
+{
+    enum status status = STATUS_OK;
+    const struct bench *b = z->b;
+    const struct init *init = &b->s->data;
+    z->eager_options = options_of(b, ENGINE_EAGER, times_only);
+    z->graph_options = options_of(b, ENGINE_GRAPH, times_only);
+    TRY(run_open(&z->device, b->s->backend, &z->many, &z->eager_options, b->err));
+    if (!times_only)
+        TRY(run_load(z->device, &z->one, init, b->err));
+    TRY(run_sample_open(&z->eager, z->device, &z->many, init, &z->eager_options, b->err));
+    TRY(run_sample_open(&z->once, z->device, &z->one, init, &z->eager_options, b->err));
+    if (b->on[BENCH_GRAPH])
+        TRY(run_sample_open(&z->graph, z->device, &z->one, init, &z->graph_options, b->err));
+    z->runs[EAGER] = b->on[BENCH_EAGER];
+    z->runs[GRAPH] = b->on[BENCH_GRAPH];
+    if (b->on[BENCH_NCCL])
+        TRY(open_nccl_data(z));
+out:
+    return status;
+}
+
+static void close_size(struct size *z)
+{
+    if (z->data)
+        z->b->nccl->verbs->drop(z->b->nccl);
+    free(z->data);
+    z->data = NULL;
+    run_sample_close(&z->eager);
+    run_sample_close(&z->graph);
+    run_sample_close(&z->once);
+    if (z->device)
+        z->device->verbs->close(z->device);
+    z->device = NULL;
+}
+
+/* ---- samples ---- */
+
+static int64_t wall_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static enum status sample_nccl(struct size *z, enum nccl_buffers buffers, int times, int64_t *ns)
+{
+    enum status status = STATUS_OK;
+    struct nccl *nccl = z->b->nccl;
+    const int64_t begin = wall_ns();
+    TRY(nccl->verbs->queue(nccl, buffers, times, z->b->err));
+    TRY(nccl->verbs->sync(nccl, z->b->err));
+    *ns = wall_ns() - begin;
+out:
+    return status;
+}
+
+static enum status take_sample(struct size *z, enum contender who, double *us)
+{
+    enum status status = STATUS_OK;
+    const int calls = z->b->s->bench.calls;
+    int64_t ns = 0;
+    TRY(interrupt_seen(z->b->err));
+    TRY(who == EAGER   ? run_sample(&z->eager, 1, &ns, z->b->err)
+        : who == GRAPH ? run_sample(&z->graph, calls, &ns, z->b->err)
+                       : sample_nccl(z, who == NCCL_CALLERS ? NCCL_DEFAULT : NCCL_SYMMETRIC, calls,
+                                     &ns));
+    *us = (double)ns / 1e3 / calls;
+out:
+    return status;
+}
+
+static int compare_us(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static enum status take_samples(struct size *z)
+{
+    enum status status = STATUS_OK;
+    const struct bench_options *o = &z->b->s->bench;
+    const int n_warm = z->b->simulated ? 0 : (o->warmups + o->calls - 1) / o->calls;
+    double us;
+    z->n_samples = z->b->simulated ? 1 : N_SAMPLES;
+    for (int i = -n_warm; i < z->n_samples; i++)
+        for (int who = 0; who < N_CONTENDERS; who++)
+            if (z->runs[who])
+                TRY(take_sample(z, (enum contender)who, i < 0 ? &us : &z->us[who][i]));
+    for (int who = 0; who < N_CONTENDERS; who++)
+        qsort(z->us[who], (size_t)z->n_samples, sizeof z->us[who][0], compare_us);
+out:
+    return status;
+}
+
+/* ---- verified ---- */
+
+/* NCCL adds in an order of its own: comparable where no addition rounds. The pattern's sums do not
+ * in any of our types, nor its products; an average does where 1/N has no end in binary. */
+static int nccl_is_exact(const struct settings *s)
+{
+    return s->redop != REDOP_AVG || !dtype_is_float(s->dtype) ||
+           (s->n_ranks & (s->n_ranks - 1)) == 0;
+}
+
+static enum status reduce_once_nccl(struct size *z, int windows)
+{
+    enum status status = STATUS_OK;
+    struct nccl *nccl = z->b->nccl;
+    int64_t ns;
+    if (windows)
+        TRY(nccl->verbs->to_windows(nccl, z->b->err));
+    TRY(sample_nccl(z, windows ? NCCL_SYMMETRIC : NCCL_DEFAULT, 1, &ns));
+    if (windows)
+        TRY(nccl->verbs->from_windows(nccl, z->b->err));
+out:
+    return status;
+}
+
+static enum status count_wrong(struct size *z, enum contender who, int64_t *n_wrong)
+{
+    enum status status = STATUS_OK;
+    struct verdict verdict;
+    int64_t ns;
+    *n_wrong = BENCH_UNCHECKED;
+    if (!z->b->s->bench.check)
+        return STATUS_OK;
+    TRY(interrupt_seen(z->b->err));
+    TRY(run_load(z->device, &z->one, &z->b->s->data, z->b->err));
+    TRY(who == EAGER   ? run_sample(&z->once, 1, &ns, z->b->err)
+        : who == GRAPH ? run_sample(&z->graph, 1, &ns, z->b->err)
+                       : reduce_once_nccl(z, who == NCCL_WINDOWS));
+    TRY(verify(z->device, &z->one, &z->b->s->data, &verdict, z->b->err));
+    *n_wrong = who >= NCCL_CALLERS && !nccl_is_exact(z->b->s) ? BENCH_ROUNDS : verdict.n_wrong;
+out:
+    return status;
+}
+
+/* ---- rows ---- */
+
+static double median(const struct size *z, enum contender who)
+{
+    return z->us[who][z->n_samples / 2];
+}
+
+/* Of NCCL's two the faster one. */
+static enum contender fastest_nccl(const struct size *z)
+{
+    return z->runs[NCCL_WINDOWS] && median(z, NCCL_WINDOWS) < median(z, NCCL_CALLERS)
+               ? NCCL_WINDOWS : NCCL_CALLERS;
+}
+
+static enum status add_row(struct size *z, enum bench_engine engine, enum contender who)
+{
+    enum status status = STATUS_OK;
+    struct bench *b = z->b;
+    const int64_t element = (int64_t)dtype_size(b->s->dtype);
+    struct bench_row row = {
+        .engine = engine, .count = z->count, .bytes = z->count * element, .pieces = z->pieces,
+        .slots = z->slots, .median_us = median(z, who), .min_us = z->us[who][0],
+        .p99_us = z->us[who][(z->n_samples * 99 + 99) / 100 - 1],
+        .buffers = who == NCCL_CALLERS   ? "default"
+                   : who == NCCL_WINDOWS ? "symmetric"
+                                         : "",
+    };
+    int64_t more = who == NCCL_CALLERS ? 0 : who == NCCL_WINDOWS ? z->count : z->one.inbox_count;
+    row.memory_bytes = (z->count + more) * element;
+    bench_fill_rates(b, &row, z->runs[NCCL_CALLERS] ? median(z, fastest_nccl(z)) : 0);
+    TRY(count_wrong(z, who, &row.n_wrong));
+    TRY(make_room((void **)&b->rows, b->n_rows + 1, &b->capacity, sizeof *b->rows, "rows",
+                  b->err));
+    b->rows[b->n_rows++] = row;
+out:
+    return status;
+}
+
+enum status bench_size(struct bench *b, int64_t count)
+{
+    enum status status = STATUS_OK;
+    struct size z = {.b = b, .count = count};
+    const int64_t n_rows = b->n_rows;
+    TRY(make_plans(&z));
+    TRY(open_size(&z, b->simulated));
+    TRY(take_samples(&z));
+    if (b->simulated && b->s->bench.check) {
+        close_size(&z);
+        TRY(open_size(&z, 0));
+    }
+    for (int engine = 0; engine < N_BENCH_ENGINES; engine++)
+        if (b->on[engine])
+            TRY(add_row(&z, (enum bench_engine)engine,
+                        engine == BENCH_EAGER   ? EAGER
+                        : engine == BENCH_GRAPH ? GRAPH
+                                                : fastest_nccl(&z)));
+out:
+    if (status != STATUS_OK)
+        b->n_rows = n_rows; /* a size is there whole or not at all */
+    close_size(&z);
+    plan_free(&z.one);
+    plan_free(&z.many);
+    return status;
+}

@@ -1,0 +1,119 @@
+/* bench_options.c - bench's letters are those of nccl-tests, which differ from ring's. */
+#include <string.h>
+
+#include "common/format.h"
+#include "common/quote.h"
+#include "ring/settings.h"
+
+const struct bench_options bench_defaults = {
+    .factor = 4, .calls = 20, .warmups = 5, .check = 1,
+};
+
+#define MAX_BYTES (INT64_MAX / 16)
+#define SETTER(name) static enum status name(void *to, const char *text, struct error *err)
+#define BENCH_SETTINGS struct settings *s = to; struct bench_options *b = &s->bench
+
+static enum status set_bytes(char letter, const char *text, int64_t *out, struct error *err)
+{
+    return parse_count(text, 1, MAX_BYTES, 1, out)
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "-%c %s: bytes are wanted, from 1; suffixes K, M, G are "
+                      "powers of 1024", letter, quote_text(text).text);
+}
+
+static enum status set_times(char letter, const char *text, int least, int most, int *out,
+                             struct error *err)
+{
+    int64_t value;
+    if (!parse_count(text, least, most, 0, &value))
+        return fail(err, STATUS_USAGE, "-%c %s: a whole number from %d to %d is wanted", letter,
+                    quote_text(text).text, least, most);
+    *out = (int)value;
+    return STATUS_OK;
+}
+
+SETTER(set_min) { BENCH_SETTINGS; return set_bytes('b', text, &b->min_bytes, err); }
+SETTER(set_max) { BENCH_SETTINGS; return set_bytes('e', text, &b->max_bytes, err); }
+SETTER(set_step) { BENCH_SETTINGS; return set_bytes('i', text, &b->step_bytes, err); }
+SETTER(set_calls) { BENCH_SETTINGS; return set_times('n', text, 1, 100000, &b->calls, err); }
+SETTER(set_warmups) { BENCH_SETTINGS; return set_times('w', text, 0, 100000, &b->warmups, err); }
+SETTER(set_check) { BENCH_SETTINGS; return set_times('c', text, 0, 1, &b->check, err); }
+
+SETTER(set_factor)
+{
+    BENCH_SETTINGS;
+    b->step_bytes = 0;
+    return set_times('f', text, 1, 1 << 20, &b->factor, err);
+}
+
+SETTER(set_type)
+{
+    BENCH_SETTINGS;
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } types[] = {
+        {"float", DTYPE_FLOAT32}, {"double", DTYPE_FLOAT64}, {"int32", DTYPE_INT32},
+        {"int", DTYPE_INT32},
+    };
+    (void)b;
+    s->dtype_given = 1;
+    for (int i = 0; i < (int)(sizeof types / sizeof *types); i++)
+        if (strcmp(text, types[i].name) == 0) {
+            s->dtype = types[i].dtype;
+            return STATUS_OK;
+        }
+    if (dtype_parse(text, &s->dtype))
+        return STATUS_OK;
+    int later = strcmp(text, "half") == 0 || strcmp(text, "bfloat16") == 0;
+    return fail(err, STATUS_USAGE, "-d %s: %sfloat, double or int32 is wanted",
+                quote_text(text).text, later ? "types of 16 bits are not there; " : "");
+}
+
+SETTER(set_engines)
+{
+    BENCH_SETTINGS;
+        memset(b->engines, 0, sizeof b->engines);
+    b->engines_given = 1;
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        int i = 0;
+        while (i < N_BENCH_ENGINES &&
+               (strlen(bench_engine_name((enum bench_engine)i)) != length ||
+                strncmp(bench_engine_name((enum bench_engine)i), at, length) != 0))
+            i++;
+        if (i == N_BENCH_ENGINES)
+            return fail(err, STATUS_USAGE, "--engine %s: eager, graph or nccl are wanted, with "
+                        "commas between", quote_text(text).text);
+        b->engines[i] = 1;
+        at += length;
+        if (*at == '\0')
+            return STATUS_OK;
+    }
+}
+
+SETTER(set_json)
+{
+    BENCH_SETTINGS;
+    b->json = text;
+    return text[0] ? STATUS_OK : fail(err, STATUS_USAGE, "--json '': the name of a file is wanted");
+}
+
+#define BENCH (1u << COMMAND_BENCH)
+
+const struct option_row bench_rows[N_BENCH_ROWS] = {
+    {'b', "minbytes", "B", BENCH, "the smallest size (default 1K); K, M, G are powers of 1024",
+     set_min},
+    {'e', "maxbytes", "B", BENCH, "the largest size (default 64M)", set_max},
+    {'f', "stepfactor", "F", BENCH, "each size is F times the one before (default 4)", set_factor},
+    {'i', "stepbytes", "B", BENCH, "or so many bytes more than it", set_step},
+    {'n', "iters", "N", BENCH, "all-reduces of a sample, back to back (default 20)", set_calls},
+    {'w', "warmup_iters", "N", BENCH,
+     "all-reduces before the first sample, rounded up to whole samples\n(default 5)", set_warmups},
+    {'c', "check", "0|1", BENCH, "compare every element after the samples (default 1)", set_check},
+    {'d', "datatype", "T", BENCH, "float (default), double or int32", set_type},
+    {0, "engine", "LIST", BENCH,
+     "eager, graph, nccl, with commas between (default: all that this\nmachine can do)",
+     set_engines},
+    {0, "json", "FILE", BENCH, "write the rows there, too, as JSON", set_json},
+};

@@ -1,0 +1,65 @@
+/* bench_parts.h - what bench.c (sizes and judgement), bench_measure.c (one size) and bench_table.c
+ * (rows and JSON) share; nobody else includes it.
+ */
+#ifndef RING_BENCH_PARTS_H
+#define RING_BENCH_PARTS_H
+
+#include "common/nccl.h"
+#include "ring/settings.h"
+
+/* In place of a number of wrong elements: nothing was compared; or the sum depends on the order of
+ * the additions, and NCCL's order is not known. */
+enum { BENCH_UNCHECKED = -1, BENCH_ROUNDS = -2 };
+
+struct bench_row {
+    enum bench_engine engine;
+    const char *buffers;       /* nccl: "default" or "symmetric"; else "" */
+    int64_t count, bytes;      /* of one rank's data */
+    int64_t memory_bytes;      /* taken for each rank */
+    int pieces, slots;
+    double median_us, min_us, p99_us; /* of one all-reduce, over the samples */
+    double algbw, busbw;       /* GB/s, by the median; 0 where the time is 0, busbw with one rank */
+    double ratio;              /* NCCL's median over this one; 0: there is none */
+    int64_t n_wrong;           /* elements, or one of the above */
+    int above_copies;          /* busbw is above copy_GBps */
+};
+
+struct bench {
+    struct settings *s;
+    struct bench_row *rows;    /* owned */
+    int64_t n_rows, capacity;
+    int on[N_BENCH_ENGINES];
+    char why[N_BENCH_ENGINES][320]; /* of those that are off */
+    struct nccl *nccl;         /* owned; NULL: off */
+    int simulated, n_devices;
+    int staged;                /* some link of the ring has no peer access */
+    char (*names)[96];         /* owned, [n_ranks]: of the devices */
+    double copy_GBps;          /* what peer copies reach, all ranks at once; 0 with one rank */
+    int64_t copy_bytes;        /* of one of those copies */
+    char ended[256];           /* why it ended early, or "" */
+    FILE *out;                 /* of the table */
+    struct error *err;
+};
+
+/* STATUS_WRONG where some row has wrong elements. */
+enum status bench_judge(const struct bench *bench);
+
+/* ---- bench_measure.c ---- */
+
+/* Opens the devices once, for what the head tells of them, and measures peer copies. */
+enum status bench_copies(struct bench *bench);
+/* One size: appends a row for every engine that is on. */
+enum status bench_size(struct bench *bench, int64_t count);
+
+/* ---- bench_table.c ---- */
+
+/* algbw, busbw, ratio (nccl_us: NCCL's median; 0: there is none) and above_copies, from
+ * the rest. */
+void bench_fill_rates(const struct bench *bench, struct bench_row *row, double nccl_us);
+
+void bench_print_head(const struct bench *bench);
+void bench_print_row(const struct bench *bench, const struct bench_row *row);
+void bench_print_end(const struct bench *bench);
+void bench_print_json(const struct bench *bench, FILE *file);
+
+#endif
