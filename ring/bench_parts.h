@@ -53,7 +53,7 @@ enum status bench_size(struct bench *bench, int64_t count);
 
 /* ---- bench_table.c ---- */
 
-/* algbw, busbw, ratio (nccl_us: NCCL's median; 0: there is none) and above_copies, from the rest. */
+/* algbw, busbw, ratio (nccl_us: NCCL's median; 0: there is none) and above_copies, by the rest. */
 void bench_fill_rates(const struct bench *bench, struct bench_row *row, double nccl_us);
 
 void bench_print_head(const struct bench *bench);

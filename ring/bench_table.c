@@ -175,7 +175,8 @@ void bench_print_end(const struct bench *b)
 {
     int rounds = 0;
     if (b->s->bench.check)
-        note(b, "wrong elements: %" PRId64 "%s", total_wrong(b), b->n_rows ? "" : ", of none compared");
+        note(b, "wrong elements: %" PRId64 "%s", total_wrong(b),
+             b->n_rows ? "" : ", of none compared");
     else
         note(b, "wrong elements: not looked for (-c 0)");
     for (int64_t i = 0; i < b->n_rows; i++)

@@ -413,7 +413,8 @@ static const struct option_row rows[] = {
      "powers of 1024",
      set_count},
     {'d', "dtype", "T", RING | OVERLAP | PLAN, "float32 (default), float64 or int32", set_dtype},
-    {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN, "sum (default), avg, min, max or prod", set_redop},
+    {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN, "sum (default), avg, min, max or prod",
+     set_redop},
     {0, "pieces", "P", RING | OVERLAP | BENCH | PLAN,
      "cut each segment in P, so that copy and add overlap (default 1; of\n"
      "bench by size)", set_pieces},
@@ -522,8 +523,8 @@ enum status settings_read(struct settings *s, int argc, char **argv, struct erro
         while (command < N_COMMANDS && strcmp(argv[1], commands[command].name) != 0)
             command++;
         if (command == N_COMMANDS)
-            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, overlap, bench, plan, check, "
-                        "bugs and doctor are the commands", quote_text(argv[1]).text);
+            return fail(err, STATUS_USAGE, "unknown command '%s'; ring, overlap, bench, plan, "
+                        "check, bugs and doctor are the commands", quote_text(argv[1]).text);
         s->command = (enum command)command;
         argc--;
         argv++;
