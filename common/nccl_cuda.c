@@ -78,7 +78,8 @@ static enum status open_library(struct library *lib, struct error *err)
 {
     lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle)
-        return fail(err, STATUS_MACHINE, LIBRARY " was not found");
+        return fail(err, STATUS_MACHINE, LIBRARY " was not found; "
+                    "LD_LIBRARY_PATH can name its folder");
     NEEDED(LOOK_UP)
     OF_WINDOWS(LOOK_UP)
 #define MISSING(name) || !lib->name

@@ -131,6 +131,7 @@ enum status bench(struct settings *s, struct error *err)
     TRY(settings_settle(s, NULL, err));
     TRY(settle_sizes(&b));
     TRY(output_check(s->bench.json, err));
+    TRY(bench_open_devices(&b));
     TRY(bench_copies(&b));
     TRY(choose_engines(&b));
     interrupt_catch();
@@ -146,6 +147,8 @@ enum status bench(struct settings *s, struct error *err)
 out:
     if (b.nccl)
         b.nccl->verbs->close(b.nccl);
+    if (b.device)
+        b.device->verbs->close(b.device);
     free(b.names);
     free(b.rows);
     return status;

@@ -8,8 +8,8 @@
  *
  *   eager   the plan of -n all-reduces of the same data (ring.h, same_data), queued op by op
  *   graph   the graph of one all-reduce, launched -n times
- *   nccl    -n grouped calls of ncclAllReduce; with the caller's buffers and with symmetric
- *           windows, of which the faster is shown (nccl.h)
+ *   nccl    -n grouped calls of ncclAllReduce; with plain buffers and with symmetric windows, of
+ *           which the faster is shown (nccl.h)
  */
 #ifndef RING_BENCH_H
 #define RING_BENCH_H

@@ -65,6 +65,19 @@ out:
     return status;
 }
 
+enum status bench_open_devices(struct bench *b)
+{
+    enum status status = STATUS_OK;
+    const struct run_options options = options_of(b, ENGINE_EAGER, 0);
+    struct plan plan = {0};
+    TRY(plan_copies(&plan, b->s->n_ranks, 1, 1, b->err));
+    TRY(run_open(&b->device, b->s->backend, &plan, &options, b->err));
+    TRY(keep_facts(b, &b->device->facts));
+out:
+    plan_free(&plan);
+    return status;
+}
+
 enum status bench_copies(struct bench *b)
 {
     enum status status = STATUS_OK;
@@ -75,13 +88,14 @@ enum status bench_copies(struct bench *b)
     struct run_sample sample = {.order = NULL};
     int64_t bytes = b->s->bench.max_bytes, ns;
     bytes = bytes < COPIES_LEAST ? COPIES_LEAST : bytes > COPIES_MOST ? COPIES_MOST : bytes;
-    const int64_t half = b->s->n_ranks > 1 ? bytes / 2 / 4 : 1;
+    const int64_t half = bytes / 2 / 4;
     const int n = host ? 2 : (int)(COPIES_TOGETHER / (half * 4));
-    TRY(plan_copies(&plan, b->s->n_ranks, half, b->s->n_ranks > 1 ? n : 0, b->err));
+    if (b->s->n_ranks == 1)
+        return STATUS_OK;
+    TRY(plan_copies(&plan, b->s->n_ranks, half, n, b->err));
     TRY(run_open(&device, b->s->backend, &plan, &options, b->err));
-    TRY(keep_facts(b, &device->facts));
     TRY(run_sample_open(&sample, device, &plan, &b->s->data, &options, b->err));
-    for (int i = 0; i <= COPIES_SAMPLES && b->s->n_ranks > 1; i++) { /* the first warms up */
+    for (int i = 0; i <= COPIES_SAMPLES; i++) { /* the first warms up */
         TRY(run_sample(&sample, 1, &ns, b->err));
         double GBps = (double)(half * 4) * n / (double)ns;
         if (i > 0 && GBps > b->copy_GBps)
@@ -248,7 +262,8 @@ static enum status take_samples(struct size *z)
 {
     enum status status = STATUS_OK;
     const struct bench_options *o = &z->b->s->bench;
-    const int n_warm = z->b->simulated ? 0 : (o->warmups + o->calls - 1) / o->calls;
+    const int wanted = (o->warmups + o->calls - 1) / o->calls; /* one, at least: it makes events */
+    const int n_warm = z->b->simulated ? 0 : wanted > 0 ? wanted : 1;
     double us;
     z->n_samples = z->b->simulated ? 1 : N_SAMPLES;
     for (int i = -n_warm; i < z->n_samples; i++)

@@ -109,7 +109,9 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
     {'i', "stepbytes", "B", BENCH, "or so many bytes more than it", set_step},
     {'n', "iters", "N", BENCH, "all-reduces of a sample, back to back (default 20)", set_calls},
     {'w', "warmup_iters", "N", BENCH,
-     "all-reduces before the first sample, rounded up to whole samples\n(default 5)", set_warmups},
+     "all-reduces before the first sample, rounded up to whole samples,\n"
+     "one at least (default 5)",
+     set_warmups},
     {'c', "check", "0|1", BENCH, "compare every element after the samples (default 1)", set_check},
     {'d', "datatype", "T", BENCH, "float (default), double or int32", set_type},
     {0, "engine", "LIST", BENCH,

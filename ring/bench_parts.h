@@ -30,6 +30,7 @@ struct bench {
     int64_t n_rows, capacity;
     int on[N_BENCH_ENGINES];
     char why[N_BENCH_ENGINES][320]; /* of those that are off */
+    struct device *device;     /* owned; with next to no memory */
     struct nccl *nccl;         /* owned; NULL: off */
     int simulated, n_devices;
     int staged;                /* some link of the ring has no peer access */
@@ -46,15 +47,17 @@ enum status bench_judge(const struct bench *bench);
 
 /* ---- bench_measure.c ---- */
 
-/* Opens the devices once, for what the head tells of them, and measures peer copies. */
+/* Opens the devices for what the head tells of them; they stay open until the end, so that the peer
+ * access which NCCL may have found enabled is not disabled between two sizes. */
+enum status bench_open_devices(struct bench *bench);
+/* Measures peer copies. */
 enum status bench_copies(struct bench *bench);
 /* One size: appends a row for every engine that is on. */
 enum status bench_size(struct bench *bench, int64_t count);
 
 /* ---- bench_table.c ---- */
 
-/* algbw, busbw, ratio (nccl_us: NCCL's median; 0: there is none) and above_copies, from
- * the rest. */
+/* algbw, busbw, ratio (nccl_us: NCCL's median; 0: there is none) and above_copies, by the rest. */
 void bench_fill_rates(const struct bench *bench, struct bench_row *row, double nccl_us);
 
 void bench_print_head(const struct bench *bench);
