@@ -51,6 +51,7 @@ judge() { # judge WHERE COMMAND WANTED-FILE
 }
 
 if [ "${1:-}" = update ]; then
+    RING_DEMO=$program tests/man_page.sh >"$work/man" && cat "$work/man" >docs/ring_demo.1
     for sample in docs/samples/*.txt; do
         command=$(sed -n '1s/^\$ //p' "$sample")
         run "$command"
@@ -58,6 +59,19 @@ if [ "${1:-}" = update ]; then
         echo "$sample: $command"
     done
     exit 0
+fi
+
+# The man page tells of the commands, options and examples that --help tells of.
+RING_DEMO=$program tests/man_page.sh >"$work/want"
+if difference=$(diff docs/ring_demo.1 "$work/want"); then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    printf 'FAIL docs/ring_demo.1: make samples writes it anew\n%s\n' "$difference"
+fi
+if command -v groff >/dev/null && groff -man -ww -Tutf8 -z docs/ring_demo.1 2>&1 | grep .; then
+    failed=$((failed + 1))
+    echo 'FAIL docs/ring_demo.1: groff complains'
 fi
 
 for sample in docs/samples/*.txt; do

@@ -148,7 +148,11 @@ END_TEST
 
 START_TEST(answers_are_read_kindly)
 {
-    static const struct { enum quiz_form form; const char *answer, *typed; int verdict; } cases[] = {
+    static const struct {
+        enum quiz_form form;
+        const char *answer, *typed;
+        int verdict;
+    } cases[] = {
         {FORM_SEGMENT, "2", "2", QUIZ_RIGHT},
         {FORM_SEGMENT, "2", "  Segment 2 . ", QUIZ_RIGHT},
         {FORM_SEGMENT, "2", "SEGMENT=2", QUIZ_RIGHT},
