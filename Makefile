@@ -177,7 +177,7 @@ help:
 	echo 'make sanitize   the tests under the address and undefined-behaviour sanitizers and valgrind'
 	echo 'make compile    the test programs too, but run nothing'
 	echo 'make fuzz       any bytes taken for a plan, for FUZZ_SECONDS (600); needs clang and libFuzzer'
-	echo 'make samples    docs/samples/ anew: what the program prints, as the tests want it'
+	echo 'make samples    docs/samples/ and the man page anew: what the program prints, as the tests want it'
 	echo 'make measure    how fast the plan, its proof and a simulated run are on this machine'
 	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
 
@@ -191,16 +191,18 @@ measure: $(PROGRAM)
 	RING_DEMO=$(PROGRAM) tests/measure.sh
 
 docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
+mandir := $(DESTDIR)$(PREFIX)/share/man/man1
 
 install: all
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(docdir)'
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(docdir)' '$(mandir)'
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/ring_demo'
 	install -m 644 $(wildcard README.md LICENSE) '$(docdir)'
+	install -m 644 $(wildcard docs/ring_demo.1) '$(mandir)'
 	cp -R $(wildcard docs) '$(docdir)'
-	echo 'installed $(DESTDIR)$(PREFIX)/bin/ring_demo and $(docdir)'
+	echo 'installed $(DESTDIR)$(PREFIX)/bin/ring_demo, its man page and $(docdir)'
 
 uninstall:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/ring_demo'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/ring_demo' '$(mandir)/ring_demo.1'
 	rm -rf '$(docdir)'
 
 clean:

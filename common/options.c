@@ -120,22 +120,35 @@ enum status options_allow(const struct option_row *rows, int n_rows, uint64_t gi
     return STATUS_OK;
 }
 
+/* The words of `text`, broken where a line would pass OPTIONS_WIDTH columns; further lines begin
+ * below the first. */
+static void print_words(const char *text, int indent, FILE *file)
+{
+    int column = indent;
+    for (const char *word = text; *word;) {
+        int length = (int)strcspn(word, " \n");
+        if (column > indent && column + 1 + length > OPTIONS_WIDTH)
+            column = fprintf(file, "\n%*s", indent, "") - 1;
+        else if (column > indent)
+            column += fprintf(file, " ");
+        column += fprintf(file, "%.*s", length, word);
+        word += length + (word[length] != '\0');
+    }
+    fputc('\n', file);
+}
+
 void options_print(const struct option_row *rows, int n_rows, int command, FILE *file)
 {
     for (int i = 0; i < n_rows; i++) {
         if (!is_offered(&rows[i], command))
             continue;
-        char left[64], letter[8] = "    ";
+        char letter[8] = "    ";
         if (rows[i].letter)
             snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, rows[i].name,
-                 rows[i].argument && rows[i].argument[0] != '[' ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        for (const char *line = rows[i].help; line;) {
-            const char *end = strchr(line, '\n');
-            int length = end ? (int)(end - line) : (int)strlen(line);
-            fprintf(file, "  %-27s %.*s\n", line == rows[i].help ? left : "", length, line);
-            line = end ? end + 1 : NULL;
-        }
+        int width = fprintf(file, "  %s--%s%s%s", letter, rows[i].name,
+                            rows[i].argument && rows[i].argument[0] != '[' ? " " : "",
+                            rows[i].argument ? rows[i].argument : "");
+        fprintf(file, "%*s", width < OPTIONS_INDENT - 1 ? OPTIONS_INDENT - width : 1, "");
+        print_words(rows[i].help, OPTIONS_INDENT, file);
     }
 }

@@ -16,7 +16,7 @@ struct option_row {
     const char *name;
     const char *argument;   /* "N"; "[=KIND]" for one that may be left out; NULL for none */
     unsigned commands;      /* bit c: offered by command c; further bits are the caller's */
-    const char *help;       /* one line, or several with '\n' */
+    const char *help;       /* words; a line of it that ends with '\n' ends with a blank */
     /* Takes the argument's text (NULL where there is none) into the settings. A refusal names the
      * option by itself: "--gpus x: ..." */
     enum status (*set)(void *settings, const char *text, struct error *err);
@@ -36,6 +36,8 @@ enum status options_allow(const struct option_row *rows, int n_rows, uint64_t gi
                           const char *with, struct error *err);
 
 /* The options of one command, as a table for people. */
+#define OPTIONS_WIDTH 79 /* columns: fits a terminal of 80 */
+#define OPTIONS_INDENT 24
 void options_print(const struct option_row *rows, int n_rows, int command, FILE *file);
 
 #endif

@@ -347,6 +347,23 @@ static uint64_t draw(struct quiz *quiz)
     return pattern_hash(pattern_hash(quiz->seed) ^ ++quiz->drawn);
 }
 
+/* Do the lines that prove an earlier answer of this moment show this one, too? */
+static int is_given_away(const struct quiz *quiz, const struct question *q)
+{
+    for (int64_t i = quiz->n_questions; i > 0; i--) {
+        const struct question *earlier = &quiz->questions[i - 1];
+        if (earlier->moment != quiz->n_moments - 1)
+            return 0;
+        if (q->rank != NONE && q->rank == earlier->rank)
+            return 1;
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++)
+                if (q->ops[a] != NONE && q->ops[a] == earlier->ops[b])
+                    return 1;
+    }
+    return 0;
+}
+
 /* A number without common divisors with that of the candidates: steps this wide visit them all, and
  * not in the order of ranks. */
 #define STRIDE 1000003
@@ -360,7 +377,7 @@ static int find_question(struct quiz *quiz, const struct quiz_view *view, const 
     for (int64_t i = 0; i < n; i++) {
         *q = (struct question){.form = kind->form, .kind = kind->name, .ops = {NONE, NONE},
                                .rank = NONE, .segment = NONE, .finding = NONE};
-        if (kind->ask(view, (start + i * stride) % n, q))
+        if (kind->ask(view, (start + i * stride) % n, q) && !is_given_away(quiz, q))
             return 1;
     }
     return 0;

@@ -12,7 +12,8 @@
  *
  * The same view and seed give the same quiz. Nothing is asked whose answer is not certain: where a
  * plan has hazards, nobody is asked what a segment holds; where two waits or two findings would
- * both be an answer, neither is asked for.
+ * both be an answer, neither is asked for. Nor is what an earlier answer of the same moment gives
+ * away, by the lines that prove it.
  */
 #ifndef RING_QUIZ_H
 #define RING_QUIZ_H

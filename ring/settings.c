@@ -386,139 +386,143 @@ SETTER(set_color)
 
 static const struct option_row rows[] = {
     {'g', "gpus", "N", RING | OVERLAP | BENCH | PLAN | BUGS | SWEEP,
-     "ranks (default: all visible GPUs if two or more; else 4; of bench\n"
-     "one visible GPU is enough; of bugs every-wait: 3)",
+     "ranks (default: all GPUs if 2 or more, else 4; bugs: 3)",
      set_gpus},
     {0, "devices", "LIST", RING | OVERLAP | BENCH | SWEEP,
-     "device of each rank in ring order, as in 0,1,0,1; a device that\n"
-     "repeats takes several ranks",
+     "each rank's device, as in 0,1,0,1; repeats share one",
      set_devices},
     {0, "backend", "B", RING | OVERLAP | BENCH | BUGS | SWEEP,
-     "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
+     "auto (cuda if there is a GPU), cuda or host (simulated)",
      set_backend},
     {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
-     "article (overlap's default), mlp, resnet18, resnet50 or gpt2: plan\n"
-     "prints overlap's plan then",
+     "article, mlp, resnet18, resnet50 or gpt2 (of plan: prints\n"
+     "overlap's plan)",
      set_network},
     {0, "layers", "L", OVERLAP | PLAN | EXPLAIN | SWEEP,
-     "layers of one's own: 20x6.25MiB, or a file with lines NAME COUNT\n"
-     "[FLOP], one for each tensor",
+     "20x6.25MiB, or a file of lines NAME COUNT [FLOP]",
      set_layers},
     {0, "bucket-rule", "R", OVERLAP | PLAN | EXPLAIN | SWEEP,
-     "pytorch (default), pytorch-explicit (of article, and where a cap is\n"
-     "given) or one", set_bucket_rule},
+     "pytorch (default), pytorch-explicit (of article, and\n"
+     "where a cap is given) or one", set_bucket_rule},
     {0, "bucket-cap-mb", "X", OVERLAP | PLAN | EXPLAIN,
-     "a bucket closes when it has X MiB or more (default 25)",
+     "a bucket closes at X MiB or more (default 25)",
      set_cap},
     {0, "first-bucket-mb", "X", OVERLAP | PLAN | EXPLAIN | SWEEP,
      "the same of the first bucket (pytorch: 1)",
      set_first},
     {0, "sweep-cap", "LIST", OVERLAP | SWEEP,
-     "try several caps, as in 1,5,10,25,50,100, and print a table",
+     "try several caps, as in 1,5,25, and print a table",
      set_sweep},
     {0, "explain", NULL, OVERLAP | EXPLAIN,
-     "print why each tensor is in its bucket, and run nothing",
+     "print why each tensor is in its bucket, run nothing",
      set_explain},
-    {0, "no-overlap", NULL, OVERLAP | PLAN, "show the serial run: rings begin when all is computed",
+    {0, "no-overlap", NULL, OVERLAP | PLAN,
+     "the serial run: rings begin when all is computed",
      set_no_overlap},
     {0, "backward-us", "T", OVERLAP | PLAN | SWEEP,
-     "how long the backward pass takes (otherwise from the model's work)", set_backward},
+     "time of the backward pass (default: by its work)",
+     set_backward},
     {0, "compute", "KIND", OVERLAP | SWEEP,
-     "real GPUs: the backward pass is bound by arithmetic (default) or by\n"
-     "memory, or it waits and leaves the chip empty",
+     "real GPUs: the backward pass is bound by arithmetic\n"
+     "(default) or memory, or waits and leaves the chip empty",
      set_compute},
     {0, "never-ready", "NAME", OVERLAP | PLAN,
-     "no rank computes the gradient of this tensor: what waits for it?", set_never},
+     "no rank computes this tensor's gradient: what waits?",
+     set_never},
     {0, "slow", "WHAT:X", RING | OVERLAP | PLAN | SWEEP,
-     "link=A-B:X: simulated copies between A and B take X times as long;\n"
-     "overlap: rank=R:X, too: rank R computes X times as long",
+     "X times as long: link=A-B:X, simulated copies between A\n"
+     "and B; rank=R:X, of overlap, what rank R computes",
      set_slow},
     {0, "times-only", NULL, OVERLAP | SWEEP,
-     "simulated GPUs: no data moves, and nothing is verified",
+     "simulated GPUs: no data moves, nothing is verified",
      set_times_only},
     {0, "plan", "FILE", RING | PLAN,
-     "run this plan instead of the ring's (- is standard input); it gives\n"
-     "ranks, count, type and operator",
+     "run this plan, not the ring's own (-: standard input)",
      set_plan},
     {0, "bug", "NAME", RING | PLAN, "put a fault into the ring; ring_demo bugs lists them",
      set_bug},
     {'c', "count", "E", RING | PLAN,
-     "elements of each rank's buffer (default 1024 x N); K, M, G are\n"
-     "powers of 1024",
+     "elements of each rank (default 1024 x N); 4K is 4096",
      set_count},
     {'d', "dtype", "T", RING | OVERLAP | PLAN | EXPLAIN | SWEEP,
      "float32 (default), float64 or int32", set_dtype},
     {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN | SWEEP,
-     "sum (default; of overlap: avg), avg, min, max or prod", set_redop},
+     "sum (default), avg (overlap's), min, max or prod", set_redop},
     {0, "pieces", "P", RING | OVERLAP | BENCH | PLAN | SWEEP,
-     "cut each segment in P, so that copy and add overlap (default 1; of\n"
-     "bench by size)", set_pieces},
+     "cut segments in P: copy and add overlap (default 1)",
+     set_pieces},
     {0, "slots", "S", RING | OVERLAP | BENCH | PLAN | SWEEP,
      "segments an inbox has room for (default 2)",
      set_slots},
-    {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
+    {0, "repeat", "K", RING | PLAN,
+     "K all-reduces of fresh data, back to back (default 1)",
      set_repeat},
     {0, "init", "I", RING | OVERLAP,
-     "data: index (default), rank, ones, random:SEED, or values:a,b,..\n"
-     "(rank r holds value r, counted from 0 and around the list)",
+     "index (default), rank, ones, random:SEED, values:a,b,..",
      set_init},
-    {0, "input", "PATTERN", RING, "data from .npy files, one a rank: 'grad-%r.npy', %r is the rank",
+    {0, "input", "PATTERN", RING,
+     "data from .npy files, as in 'grad-%r.npy', %r the rank",
      set_input},
     {0, "output", "PATTERN", RING, "write each rank's result to such files", set_output},
     {0, "trace", "[=KIND]", RING | OVERLAP,
-     "every step: text (default), json (JSON lines), perfetto (a file for\n"
-     "ui.perfetto.dev) or html (a page that replays the run in a browser)",
+     "every step: text (default), json, perfetto or html",
      set_trace},
     {0, "trace-file", "FILE", RING | OVERLAP,
-     "write the trace there, and a summary to standard output",
+     "write the trace there, a summary to standard output",
      set_trace_file},
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
+    {0, "quiz", NULL, RING | OVERLAP, "ask about each step of the finished run", set_quiz},
+    {0, "seed", "S", RING | OVERLAP, "the same S, the same questions of --quiz", set_seed},
     {0, "engine", "E", RING | OVERLAP | SWEEP,
-     "eager (default): queue op by op; or graph: build one CUDA graph of\n"
-     "the same ops and waits, and launch that",
-     set_engine},
-    {0, "quiz", NULL, RING | OVERLAP,
-     "ask about each step of the finished run; on a pipe: questions, then\n"
-     "the key",
-     set_quiz},
-    {0, "seed", "S", RING | OVERLAP, "which questions --quiz asks: the same S, the same quiz",
-     set_seed},
+     "eager (default), or graph: one CUDA graph of all ops", set_engine},
     {0, "schedule", "S", RING | OVERLAP,
-     "simulated GPUs: model (default), random:SEED, any order that the\n"
-     "waits allow, or search:K, the first of K seeds that goes wrong",
+     "simulated GPUs: model (default), random:SEED, any order\n"
+     "that the waits allow, or search:K, until one goes wrong",
      set_schedule},
-    {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
+    {0, "delay", "OP:US", RING, "hold one op back for US us, as in s0.copy.r0:300", set_delay},
     {0, "link", "L", RING | OVERLAP | BENCH | SWEEP,
-     "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
-     "pcie3, or GBps:us, as in 25:1.5",
+     "simulated GPUs: nvlink4 (default), nvlink3, nvlink2,\n"
+     "pcie5, pcie4, pcie3 or GBps:us, as in 25:1.5",
      set_link},
     {0, "p2p", "W", RING | OVERLAP | BENCH | BUGS | SWEEP,
-     "real GPUs: auto (default) or off (stage copies through the host)",
+     "real GPUs: auto (default) or off (through the host)",
      set_p2p},
     {0, "timeout", "S", RING | OVERLAP | BENCH | SWEEP,
-     "real GPUs: give up after S seconds without an end (default 60)",
+     "real GPUs: give up after S seconds (default 60)",
      set_timeout},
     {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
     {0, "color", "WHEN", RING, "auto (default), always or never; NO_COLOR is honoured", set_color},
     {'q', "quiet", NULL, RING | OVERLAP, "print the verdicts only", set_quiet},
     {'h', "help", NULL, EVERY | EXPLAIN | SWEEP, "print this", set_help},
-    {0, "version", NULL, EVERY | EXPLAIN | SWEEP, "print the version and what was built in",
-     set_version},
+    {0, "version", NULL, EVERY | EXPLAIN | SWEEP,
+     "print the version and what was built in", set_version},
 };
 #define N_ROWS (int)(sizeof rows / sizeof *rows)
 
+#define N_EXAMPLES 3
+
 static const struct {
     const char *name, *operand, *help;
+    const char *examples[N_EXAMPLES]; /* behind "ring_demo " */
 } commands[N_COMMANDS] = {
-    [COMMAND_RING] = {"ring", "", "one ring all-reduce, run, verified and explained"},
-    [COMMAND_OVERLAP] = {"overlap", "",
-                         "one backward pass with buckets, run, verified and explained"},
-    [COMMAND_BENCH] = {"bench", "", "how fast each engine is, as a table like that of nccl-tests"},
-    [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it"},
-    [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan in a file (- is standard input)"},
-    [COMMAND_BUGS] = {"bugs", "[NAME]",
-                      "the museum: broken rings, shown and caught (or every-wait)"},
-    [COMMAND_DOCTOR] = {"doctor", "", "what this machine can do, in plain words"},
+    [COMMAND_RING] = {"ring", "", "one ring all-reduce, explained",
+                      {"--gpus 4 --trace", "-g 3 -c 10 --quiz",
+                       "--input 'grad-%r.npy' --output 'sum-%r.npy'"}},
+    [COMMAND_OVERLAP] = {"overlap", "", "one backward pass with buckets, the same way",
+                         {"overlap", "overlap --model resnet18 --bucket-cap-mb 5",
+                          "overlap --slow rank=1:3x"}},
+    [COMMAND_BENCH] = {"bench", "", "how fast each engine is, beside NCCL",
+                       {"bench", "bench -b 1M -e 1G -f 4 --json bench.json",
+                        "bench --engine eager,graph -n 100"}},
+    [COMMAND_PLAN] = {"plan", "", "print the plan as text, without running it",
+                      {"plan -g 3 -c 6", "plan -g 4 --bug slot-early --slots 1",
+                       "plan --model mlp | ring_demo check -"}},
+    [COMMAND_CHECK] = {"check", "FILE|-", "prove or refute a plan (- is standard input)",
+                       {"check my.plan", "check - < my.plan", "plan -g 5 | ring_demo check -"}},
+    [COMMAND_BUGS] = {"bugs", "[NAME]", "the museum: broken rings (or every-wait)",
+                      {"bugs", "bugs gather-index", "bugs every-wait -g 4"}},
+    [COMMAND_DOCTOR] = {"doctor", "", "what this machine can do, in plain words",
+                        {"doctor", "doctor && ring_demo --trace", "--version"}},
 };
 
 /* bench's own rows come first: what is printed for it begins with its letters. */
@@ -539,17 +543,18 @@ void settings_help(enum command command, FILE *file)
             fprintf(file, "  ring_demo %-8s%-7s %s%s\n", commands[i].name, commands[i].operand,
                     commands[i].help, i == COMMAND_RING ? " (the default)" : "");
     } else {
-        fprintf(file, "ring_demo %s %s: %s\n", commands[command].name, commands[command].operand,
+        fprintf(file, "ring_demo %s%s%s: %s\n", commands[command].name,
+                commands[command].operand[0] ? " " : "", commands[command].operand,
                 commands[command].help);
     }
     fprintf(file, "\n");
     options_print(all, N_ALL, (int)command, file);
     if (command == COMMAND_RING)
-        fprintf(file,
-                "\nExit status: 0 good; 1 wrong result or hazard; 2 usage or unreadable input;\n"
-                "3 this machine cannot do it.\n"
-                "Examples: ring_demo --gpus 4 --trace      ring_demo -g 3 -c 10 --trace\n"
-                "          ring_demo --input 'grad-%%r.npy' --output 'sum-%%r.npy'\n");
+        fprintf(file, "\nExit status: 0 good; 1 wrong result or hazard; 2 usage or unreadable "
+                      "input;\n3 this machine cannot do it. More: man ring_demo\n");
+    fprintf(file, "\nExamples:\n");
+    for (int i = 0; i < N_EXAMPLES; i++)
+        fprintf(file, "  ring_demo %s\n", commands[command].examples[i]);
 }
 
 /* Options that their command has, but that would change nothing here. */

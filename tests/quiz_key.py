@@ -235,9 +235,16 @@ def main():
     trace = set(open(sys.argv[2], encoding="utf-8").read().split("\n"))
     kinds = Counter()
     for path in sys.argv[3:]:
+        moment = None
         for title, text, answer, proof in read_sheet(open(path, encoding="utf-8")):
             kinds[judge(run, title, text, answer)] += 1
             judge_proof(run, trace, text, proof)
+            if title != moment:
+                moment, shown = title, set()
+            lines = {line for line in proof if re.match(r"  rank|  \S+ +rank", line)}
+            if shown & lines:
+                raise ValueError("an earlier answer gives it away: " + text)
+            shown |= lines
     print(" ".join(f"{kind}:{n}" for kind, n in sorted(kinds.items())))
 
 

@@ -44,6 +44,7 @@ echo '<!doctype html>' >ring/page.html
 sed 's#/usr/local/cuda#/nonexistent/cuda#' "$source/.configure" >.configure
 echo '# ring_demo' >README.md
 echo 'a tour' >docs/tour.md
+echo '.TH RING_DEMO 1' >docs/ring_demo.1
 cat >common/device.h <<'END'
 #define BACKENDS 1
 END
@@ -263,7 +264,8 @@ fresh
 run make install DESTDIR="$top/image" PREFIX=/opt/demo
 check "install" '[ $rc = 0 ]' '[ -x "$top/image/opt/demo/bin/ring_demo" ]' \
     '[ -f "$top/image/opt/demo/share/doc/ring_demo/docs/tour.md" ]' \
-    '[ -f "$top/image/opt/demo/share/doc/ring_demo/README.md" ]'
+    '[ -f "$top/image/opt/demo/share/doc/ring_demo/README.md" ]' \
+    '[ -f "$top/image/opt/demo/share/man/man1/ring_demo.1" ]'
 run make uninstall DESTDIR="$top/image" PREFIX=/opt/demo
 PATH=$real_path find "$top/image" -type f >"$top/out"
 check "uninstall leaves nothing" '[ $rc = 0 ]' 'lines 0' \

@@ -167,13 +167,17 @@ verdict "a very long word gives a short message"
 
 # ---- help, version, doctor ----------------------------------------------------------------------
 
-for words in --help -h 'ring --help' 'bench --help' 'plan --help' 'check -h' 'doctor --help' '-g 4 --help'; do
+for words in --help -h 'ring --help' 'overlap --help' 'bench --help' 'plan --help' 'check -h' 'bugs --help' \
+    'doctor --help' '-g 4 --help'; do
     # shellcheck disable=SC2086
     run $words
     wants_status 0
     wants_silence
     wants_line '--help' "$top/out"
-    awk 'length > 100 { exit 1 }' "$top/out" || complain "wider than 100 columns"
+    awk 'length > 79 { exit 1 }' "$top/out" || complain "wider than 80 columns"
+    [ "$(grep -c . "$top/out")" -le 50 ] || complain "longer than 50 lines"
+    [ "$(tail -4 "$top/out" | sed -n '1p; s/^  ring_demo .*/example/p' | tr '\n' ' ')" = \
+        'Examples: example example example ' ] || complain "does not end with three examples"
     verdict "help: ring_demo $words"
 done
 run --help
@@ -183,9 +187,29 @@ for word in ring bench plan check doctor --gpus --devices --backend --count --dt
     wants_line "$word" "$top/out"
 done
 verdict "help names every command and option"
+# Every example does what it says, on simulated GPUs, from a folder with two files and a plan.
+mkdir examples && cd examples || exit 1
+ln -s "$demo" ring_demo
+npy grad-0.npy '<f4' '(2,)' '\0000\0000\0200\0077\0000\0000\0000\0100'
+cp grad-0.npy grad-1.npy
+"$demo" plan -g 3 >my.plan
+for command in ring overlap plan check bugs doctor; do
+    "$demo" $command --help | sed -n 's/^  \(ring_demo .*\)/\1/p' | tail -3 >"$top/examples"
+    while IFS= read -r example; do
+        (PATH=.:$PATH CUDA_VISIBLE_DEVICES='' sh -c "$example") >"$top/out" 2>"$top/err" </dev/null ||
+            complain "'$example' ends with $?: $(cat "$top/err")"
+        [ -s "$top/out" ] || complain "'$example' prints nothing"
+    done <"$top/examples"
+done
+verdict "the examples of every --help work"
+cd ..
+
 run --version
 wants_status 0
 wants_silence
+for part in cuda nccl compiler; do
+    grep -q "^$part: ." "$top/out" || complain "does not say what $part was built in"
+done
 head -1 "$top/out" | grep -q '^ring_demo [0-9][0-9.]*$' || complain "$(head -1 "$top/out")"
 verdict "--version"
 

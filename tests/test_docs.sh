@@ -3,7 +3,8 @@
 #
 # Every line `$ ./ring_demo ..` (and `$ cat docs/..`) in a ```console block of README.md and docs/*.md is run, and the
 # lines below it are compared with its output; a line [...] stands for any lines. The files of
-# docs/samples/ are such a command and all of its output; `test_docs.sh update` writes them anew.
+# docs/samples/ are such a command and all of its output; `test_docs.sh update` writes them anew, and
+# those blocks of the pages in which nothing is left out.
 # No GPU takes part, so that the output is the same everywhere.
 
 set -u
@@ -50,7 +51,32 @@ judge() { # judge WHERE COMMAND WANTED-FILE
     fi
 }
 
+# Prints a page with the outputs of its ```console blocks as they are now.
+fill() { # PAGE
+    awk -v folder="$work/bin" '
+        function print_block(   i, command, line) {
+            for (i = 0; i < n; i++) {
+                if (whole && block[i] !~ /^\$ /) continue
+                print block[i]
+                if (!whole) continue
+                command = substr(block[i], 3)
+                gsub(/\047/, "\047\\\047\047", command)
+                command = "cd " folder " && sh -c \047" command "\047 2>&1"
+                while ((command | getline line) > 0) print line
+                close(command)
+            }
+        }
+        $0 == "```console" { print; inside = 1; n = 0; whole = 1; next }
+        inside && /^```/ { print_block(); inside = 0 }
+        inside { block[n++] = $0; if ($0 == "[...]" || (/^\$ / && !/ring_demo|docs\//)) whole = 0; next }
+        { print }' "$1"
+}
+
 if [ "${1:-}" = update ]; then
+    for page in README.md docs/*.md; do
+        fill "$page" >"$work/page" && cat "$work/page" >"$page"
+    done
+    RING_DEMO=$program tests/man_page.sh >"$work/man" && cat "$work/man" >docs/ring_demo.1
     for sample in docs/samples/*.txt; do
         command=$(sed -n '1s/^\$ //p' "$sample")
         run "$command"
@@ -58,6 +84,19 @@ if [ "${1:-}" = update ]; then
         echo "$sample: $command"
     done
     exit 0
+fi
+
+# The man page tells of the commands, options and examples that --help tells of.
+RING_DEMO=$program tests/man_page.sh >"$work/want"
+if difference=$(diff docs/ring_demo.1 "$work/want"); then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    printf 'FAIL docs/ring_demo.1: make samples writes it anew\n%s\n' "$difference"
+fi
+if command -v groff >/dev/null && groff -man -ww -Tutf8 -z docs/ring_demo.1 2>&1 | grep .; then
+    failed=$((failed + 1))
+    echo 'FAIL docs/ring_demo.1: groff complains'
 fi
 
 for sample in docs/samples/*.txt; do
@@ -85,9 +124,22 @@ for page in README.md docs/*.md; do
         *'| python3 '*) command -v python3 >/dev/null || continue ;;
         esac
         case $(cat "$command") in
-        *ring_demo* | 'cat docs/'*) judge "$page" "$(cat "$command")" "${command%.command}.want" ;;
+        *ring_demo* | *' docs/'*) judge "$page" "$(cat "$command")" "${command%.command}.want" ;;
         esac
     done
+done
+
+# A translation shows the same commands in the same order; what they print is compared above.
+for page in docs/*.zh-CN.md; do
+    own=$(basename "$page" .zh-CN.md).md
+    [ -f "docs/$own" ] && own=docs/$own
+    grep '^\$ ' "$own" >"$work/want"
+    if difference=$(grep '^\$ ' "$page" | diff "$work/want" -); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s: other commands than in %s\n%s\n' "$page" "$own" "$difference"
+    fi
 done
 
 echo "$passed passed, $failed failed"

@@ -100,7 +100,8 @@ static enum status take_maybe(void *to, const char *text, struct error *err)
 
 static const struct option_row rows[] = {
     {'n', "number", "N", 3, "a number", take_number},
-    {0, "maybe", "[=M]", 1, "an optional\nword", take_maybe},
+    {0, "maybe", "[=M]", 1, "an optional word,\ntold in so many words that they do not fit "
+     "into one line", take_maybe},
     {'f', "flag", NULL, 2, "a flag", take_flag},
 };
 
@@ -195,9 +196,10 @@ START_TEST(help_comes_from_the_same_table)
     FILE *file = open_memstream(&text, &length);
     options_print(rows, 3, 0, file);
     fclose(file);
-    ck_assert_str_eq(text, "  -n, --number N              a number\n"
-                           "      --maybe[=M]             an optional\n"
-                           "                              word\n");
+    ck_assert_str_eq(text, "  -n, --number N        a number\n"
+                           "      --maybe[=M]       an optional word, told in so many words "
+                           "that they do\n"
+                           "                        not fit into one line\n");
     free(text);
 }
 END_TEST
