@@ -151,9 +151,16 @@ SETTER(set_engine)
     for (int i = 0; i < N_ENGINES; i++)
         if (strcmp(text, engine_name((enum engine)i)) == 0) {
             s->engine = (enum engine)i;
-            return STATUS_OK;
+            break;
+        } else if (i == N_ENGINES - 1) {
+            return fail(err, STATUS_USAGE, "--engine %s: eager%s graph%s is wanted",
+                        quote_text(text).text, s->command == COMMAND_OVERLAP ? "," : " or",
+                        s->command == COMMAND_OVERLAP ? " or nccl" : "");
         }
-    return fail(err, STATUS_USAGE, "--engine %s: eager or graph is wanted", quote_text(text).text);
+    return s->engine != ENGINE_NCCL || s->command == COMMAND_OVERLAP
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "--engine nccl: NCCL shows none of its steps, so it is for "
+                      "overlap and bench; eager or graph is wanted");
 }
 
 SETTER(set_trace)
@@ -475,7 +482,8 @@ static const struct option_row rows[] = {
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "engine", "E", RING | OVERLAP | SWEEP,
      "eager (default): queue op by op; or graph: build one CUDA graph of\n"
-     "the same ops and waits, and launch that",
+     "the same ops and waits, and launch that; overlap: or nccl, whose\n"
+     "all-reduces take the place of the ring's ops",
      set_engine},
     {0, "quiz", NULL, RING | OVERLAP,
      "ask about each step of the finished run; on a pipe: questions, then\n"
