@@ -279,6 +279,7 @@ static const struct device_verbs verbs = {
     .put = cuda_put,
     .get = cuda_get,
     .address = cuda_address,
+    .stream = cuda_stream,
     .copy = cuda_copy,
     .reduce = cuda_reduce,
     .compute = cuda_compute,

@@ -158,6 +158,7 @@ void cuda_clock_close(struct cuda_device *c);
 /* The verbs of device_cuda_queue.c. */
 enum status cuda_check_span(const struct cuda_device *c, struct span span, const char *verb,
                             struct error *err);
+enum status cuda_stream(struct device *d, int stream, void **out, struct error *err);
 enum status cuda_copy(struct device *d, int stream, struct span from, struct span to,
                       struct error *err);
 enum status cuda_reduce(struct device *d, int stream, enum redop op, struct span from,

@@ -143,6 +143,25 @@ static void *address(const struct cuda_device *c, struct span span)
            (size_t)span.first * dtype_size(c->dtype);
 }
 
+#define CALL_VERBS 4 /* for the gate a library's call counts as so many verbs */
+
+enum status cuda_stream(struct device *d, int stream, void **out, struct error *err)
+{
+    struct cuda_device *c = cuda(d);
+    enum status status = STATUS_OK;
+    struct place place;
+    *out = NULL;
+    if (c->graph.keeping)
+        return fail(err, STATUS_MACHINE, "stream: a graph is being kept, and would not see what a "
+                    "library queues");
+    TRY(begin(c, stream, "stream", &place, err));
+    for (int i = 1; i < CALL_VERBS; i++)
+        cuda_gate_count(c, stream);
+    *out = place.stream;
+out:
+    return status;
+}
+
 /* Any stream may copy; the ring uses the sender's, for which its links were opened. */
 enum status cuda_copy(struct device *d, int stream, struct span from, struct span to,
                       struct error *err)

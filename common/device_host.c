@@ -378,6 +378,14 @@ static enum status host_get(struct device *d, struct span from, void *to, struct
     return status;
 }
 
+static enum status host_stream(struct device *d, int stream, void **out, struct error *err)
+{
+    (void)d;
+    *out = NULL;
+    return fail(err, STATUS_MACHINE, "stream %d: a simulated GPU has none that a library could "
+                "queue on", stream);
+}
+
 static void *host_address_of(struct device *d, struct span at)
 {
     const struct host *h = host_of(d);
@@ -479,6 +487,7 @@ static void host_close(struct device *d)
 static const struct device_verbs verbs = {
     .name = "host", .close = host_close, .alloc = host_alloc, .put = host_put, .get = host_get,
     .address = host_address_of,
+    .stream = host_stream,
     .copy = host_copy, .reduce = host_reduce, .compute = host_compute, .scale = host_scale,
     .delay = host_delay, .record = host_record, .wait = host_wait, .sync = host_sync,
     .elapsed = host_elapsed, .graph_begin = host_graph_begin, .graph_end = host_graph_end,

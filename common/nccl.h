@@ -50,6 +50,13 @@ struct nccl_verbs {
     enum status (*queue)(struct nccl *nccl, enum nccl_buffers buffers, int times,
                          struct error *err);
     enum status (*sync)(struct nccl *nccl, struct error *err); /* with the time-out of open */
+
+    /* Queues one all-reduce, in place, of data[0 ..] on streams[0 ..], a buffer and a stream on each
+     * rank's device: both are the caller's, who orders the streams and waits for them. */
+    enum status (*reduce)(struct nccl *nccl, void *const *streams, void *const *data,
+                          int64_t count, enum dtype dtype, enum redop redop, struct error *err);
+    /* What was queued on a caller's stream did not end: close will not wait for it. */
+    void (*abandon)(struct nccl *nccl);
 };
 
 enum status nccl_open(struct nccl **out, int n_ranks, const int *device_of, int timeout_s,

@@ -34,6 +34,8 @@ struct rank {
     ncclComm_t comm;
     cudaStream_t stream;
     void *data;          /* the caller's */
+    void *at;            /* of the next call: its buffer ... */
+    cudaStream_t on;     /* ... and its stream */
     void *memory;        /* ncclMemAlloc's */
     ncclWindow_t window;
 };
@@ -185,16 +187,17 @@ static void nccl_drop(struct nccl *nccl)
     n->count = 0;
 }
 
+static const ncclDataType_t types[N_DTYPES] = {
+    [DTYPE_FLOAT32] = ncclFloat32, [DTYPE_FLOAT64] = ncclFloat64, [DTYPE_INT32] = ncclInt32,
+};
+static const ncclRedOp_t ops[N_REDOPS] = {
+    [REDOP_SUM] = ncclSum, [REDOP_AVG] = ncclAvg, [REDOP_MIN] = ncclMin, [REDOP_MAX] = ncclMax,
+    [REDOP_PROD] = ncclProd,
+};
+
 static void nccl_take(struct nccl *nccl, void *const *data, int64_t count, enum dtype dtype,
                       enum redop redop)
 {
-    static const ncclDataType_t types[N_DTYPES] = {
-        [DTYPE_FLOAT32] = ncclFloat32, [DTYPE_FLOAT64] = ncclFloat64, [DTYPE_INT32] = ncclInt32,
-    };
-    static const ncclRedOp_t ops[N_REDOPS] = {
-        [REDOP_SUM] = ncclSum, [REDOP_AVG] = ncclAvg, [REDOP_MIN] = ncclMin,
-        [REDOP_MAX] = ncclMax, [REDOP_PROD] = ncclProd,
-    };
     struct nccl_cuda *n = of(nccl);
     struct error why = {""};
     free_windows(n);
@@ -236,27 +239,52 @@ static enum status nccl_from_windows(struct nccl *nccl, struct error *err)
     return move(of(nccl), 1, err);
 }
 
+/* One group: every rank's buffer `at` on its stream `on`. */
+static enum status call_all(struct nccl_cuda *n, int64_t count, ncclDataType_t dtype,
+                            ncclRedOp_t redop, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(check(n, n->lib.ncclGroupStart(), "a group", err));
+    for (int r = 0; r < n->n_ranks && status == STATUS_OK; r++)
+        status = check(n, n->lib.ncclAllReduce(n->ranks[r].at, n->ranks[r].at, (size_t)count, dtype,
+                                               redop, n->ranks[r].comm, n->ranks[r].on),
+                       "an all-reduce", err);
+    const ncclResult_t ended = n->lib.ncclGroupEnd();
+    TRY(status);
+    TRY(check(n, ended, "an all-reduce", err));
+out:
+    return status;
+}
+
 static enum status nccl_queue(struct nccl *nccl, enum nccl_buffers buffers, int times,
                               struct error *err)
 {
     struct nccl_cuda *n = of(nccl);
     enum status status = STATUS_OK;
-    for (int i = 0; i < times; i++) {
-        TRY(check(n, n->lib.ncclGroupStart(), "a group", err));
-        for (int r = 0; r < n->n_ranks && status == STATUS_OK; r++) {
-            struct rank *rank = &n->ranks[r];
-            void *at = buffers == NCCL_SYMMETRIC ? rank->memory : rank->data;
-            status = check(n, n->lib.ncclAllReduce(at, at, (size_t)n->count, n->dtype, n->redop,
-                                                   rank->comm, rank->stream),
-                           "an all-reduce", err);
-        }
-        const ncclResult_t ended = n->lib.ncclGroupEnd();
-        TRY(status);
-        TRY(check(n, ended, "an all-reduce", err));
+    for (int r = 0; r < n->n_ranks; r++) {
+        struct rank *rank = &n->ranks[r];
+        rank->at = buffers == NCCL_SYMMETRIC ? rank->memory : rank->data;
+        rank->on = rank->stream;
     }
+    for (int i = 0; i < times; i++)
+        TRY(call_all(n, n->count, n->dtype, n->redop, err));
 out:
     return status;
 }
+
+static enum status nccl_reduce(struct nccl *nccl, void *const *streams, void *const *data,
+                               int64_t count, enum dtype dtype, enum redop redop,
+                               struct error *err)
+{
+    struct nccl_cuda *n = of(nccl);
+    for (int r = 0; r < n->n_ranks; r++) {
+        n->ranks[r].at = data[r];
+        n->ranks[r].on = streams[r];
+    }
+    return call_all(n, count, types[dtype], ops[redop], err);
+}
+
+static void nccl_abandon(struct nccl *nccl) { of(nccl)->hung = 1; }
 
 /* After a time-out nothing is given back, since that would wait for the GPU. The library stays
  * loaded: it has threads and handlers of its own. */
@@ -282,6 +310,7 @@ static void nccl_close(struct nccl *nccl)
 static const struct nccl_verbs verbs = {
     .close = nccl_close, .take = nccl_take, .drop = nccl_drop, .to_windows = nccl_to_windows,
     .from_windows = nccl_from_windows, .queue = nccl_queue, .sync = nccl_sync,
+    .reduce = nccl_reduce, .abandon = nccl_abandon,
 };
 
 static enum status check_devices(int n_ranks, const int *device_of, struct error *err)

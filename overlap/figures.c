@@ -208,6 +208,23 @@ out:
     return status;
 }
 
+int64_t figures_complete(const struct figures *figures, int n_ranks)
+{
+    int64_t end = 0;
+    for (int rank = 0; rank < n_ranks; rank++) {
+        const struct figures *f = &figures[rank];
+        int64_t here = f->last_end > f->compute_end ? f->last_end : f->compute_end;
+        end = here > end ? here : end;
+    }
+    return end;
+}
+
+int64_t figures_ideal(const struct figures *serial)
+{
+    int64_t alone = serial->compute + serial->last_bucket;
+    return alone > serial->communication ? alone : serial->communication;
+}
+
 int figures_waiting(const struct figures *figures, int n_ranks)
 {
     int rank = 0;

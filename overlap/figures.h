@@ -38,6 +38,14 @@ int64_t figures_ready(const struct plan *plan, const struct buckets *buckets,
 enum status figures_find(const struct plan *plan, const struct buckets *buckets,
                          const struct timing *timing, struct figures *figures, struct error *err);
 
+/* When the last gradient is computed and has arrived, on the last rank. */
+int64_t figures_complete(const struct figures *figures, int n_ranks);
+
+/* Until then no schedule of these buckets takes less, on ranks that are alike: compute and the last
+ * bucket's all-reduce, or all communication where that is longer, each as a rank of a serial run
+ * shows it. */
+int64_t figures_ideal(const struct figures *serial);
+
 /* The rank whose backward pass ends last. */
 int figures_slowest(const struct figures *figures, int n_ranks);
 /* The rank that pays most for another's being slow. */

@@ -13,7 +13,8 @@ struct builder {
     const struct overlap_shape *shape;
     struct ring ring;
     int64_t *begin;   /* [n_layers]: first element of its gradients in the data */
-    int64_t *latest;  /* [n_ranks]: the rank's latest compute */
+    int64_t *latest;  /* [n_ranks]: the rank's latest compute ... */
+    int64_t *called;  /* ... and, of a plan of calls, the rank's part in the latest call, or NONE */
     int next_bucket;  /* the first that is not complete yet */
     int n_launched;   /* this one never is complete, or there are so many */
     struct error *err;
@@ -82,6 +83,32 @@ out:
     return status;
 }
 
+/* A library's all-reduce of a bucket: it reads and writes each rank's part of it. */
+static enum status call(struct builder *b, const struct ring_part *part)
+{
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < b->shape->n_ranks && b->shape->n_ranks > 1; rank++) {
+        struct op op = {.kind = OP_SCALE, .lane = LANE_SEND, .rank = rank, .bucket = part->bucket,
+                        .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE,
+                        .dst = {rank, MEMORY_DATA, part->first, part->count}};
+        struct wait waits[] = {{b->latest[rank], WAIT_READY}};
+        TRY(plan_append(b->plan, op, waits, 1, &b->called[rank], b->err));
+    }
+out:
+    return status;
+}
+
+static enum status launch(struct builder *b, const struct ring_part *part)
+{
+    enum status status = STATUS_OK;
+    if (b->shape->calls)
+        return call(b, part);
+    TRY(ring_scatter_reduce(&b->ring, part, b->err));
+    TRY(ring_all_gather(&b->ring, part, b->err));
+out:
+    return status;
+}
+
 /* The rings of all buckets whose elements all lie before `ready`. */
 static enum status launch_buckets(struct builder *b, int64_t ready)
 {
@@ -95,8 +122,7 @@ static enum status launch_buckets(struct builder *b, int64_t ready)
             break;
         if (k->count == 0)
             continue;
-        TRY(ring_scatter_reduce(&b->ring, &part, b->err));
-        TRY(ring_all_gather(&b->ring, &part, b->err));
+        TRY(launch(b, &part));
     }
 out:
     return status;
@@ -108,8 +134,8 @@ static enum status update(struct builder *b, int rank)
                     .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE,
                     .dst = {rank, MEMORY_DATA, 0, b->plan->count}};
     struct wait waits[] = {{b->ring.arrived[rank], WAIT_ARRIVED},
-                           {b->ring.sent[rank], WAIT_DRAINED}};
-    return plan_append(b->plan, op, waits, 2, NULL, b->err);
+                           {b->ring.sent[rank], WAIT_DRAINED}, {b->called[rank], WAIT_READY}};
+    return plan_append(b->plan, op, waits, 3, NULL, b->err);
 }
 
 /* What comes first on a rank's send and reduce lanes waits for its last compute. */
@@ -152,6 +178,11 @@ enum status overlap_plan(struct plan *plan, const struct overlap_shape *shape, s
     TRY(ring_open(&b.ring, plan, shape->pieces, shape->slots, largest, err));
     TRY(allocate((void **)&b.begin, m->n_layers, sizeof *b.begin, "the backward pass", err));
     TRY(allocate((void **)&b.latest, shape->n_ranks, sizeof *b.latest, "the backward pass", err));
+    TRY(allocate((void **)&b.called, shape->n_ranks, sizeof *b.called, "the backward pass", err));
+    for (int rank = 0; rank < shape->n_ranks; rank++)
+        b.called[rank] = NONE;
+    if (shape->calls)
+        plan->inbox_count = 0;
     place_layers(&b);
     for (int layer = (int)m->n_layers - 1; layer >= 0; layer--) {
         TRY(compute_layer(&b, layer));
@@ -165,6 +196,7 @@ enum status overlap_plan(struct plan *plan, const struct overlap_shape *shape, s
 out:
     free(b.begin);
     free(b.latest);
+    free(b.called);
     ring_close(&b.ring);
     return status;
 }

@@ -25,6 +25,9 @@ struct overlap_shape {
     const double *slowness;    /* [n_ranks]: times so much; NULL: 1 for all */
     const struct tensor *never_ready; /* of the model: no rank computes its gradient, so its bucket
                                   and all later ones stay, and the optimizer, too; or NULL */
+    int calls;                 /* no rings: a library makes each bucket's all-reduce, and one op of
+                                  kind scale a rank stands for it (run.h, struct run_calls). The
+                                  order of the plan can be proven, its sums cannot */
     int serial;                /* every ring waits for the whole backward pass of its rank: only
                                   waits differ (reason serial) */
 };

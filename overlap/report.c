@@ -63,8 +63,12 @@ static void print_backward(const struct step *p)
     } else if (!s->random)
         fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
                 step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
-    snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
-             show_engine(s->engine, s->backend == BACKEND_HOST, 0));
+    if (p->calls)
+        snprintf(line, sizeof line, "nccl (NCCL %s: one ncclAllReduce a bucket and rank, on the send "
+                 "lane)", p->calls->nccl->version);
+    else
+        snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
+                 show_engine(s->engine, s->backend == BACKEND_HOST, 0));
     format_words(p->out, "engine", line);
     if (s->random)
         fprintf(p->out, "  times     none: a random schedule, seed %" PRIu64 "; each choice counts "
@@ -76,10 +80,23 @@ static void print_backward(const struct step *p)
                 s->slow_ranks[0], s->slow_ranks[1], s->slow_link_times);
 }
 
+/* Of a plan of calls only the order can be proven. */
+static void print_proof(const struct step *p)
+{
+    const struct story *story = &p->overlapped.story;
+    char line[320];
+    if (p->calls && !step_refuted(p, &story->proof))
+        snprintf(line, sizeof line, "%" PRId64 " ops and calls: no two of them collide, where a "
+                 "call reads and writes the rank's part of its bucket. What NCCL does within a call "
+                 "is not proven", story->plan.n_ops);
+    else
+        proof_line(&story->plan, &story->proof, line, sizeof line);
+    format_words(p->out, "proof", line);
+}
+
 static void print_head(const struct step *p)
 {
     const struct settings *s = p->s;
-    const struct story *story = &p->overlapped.story;
     char bytes[FORMAT_SIZE], line[320];
     fprintf(p->out, "overlap: %s,%s%" PRId64 " tensor%s in %" PRId64 " layer%s, %s of %s, %s, on "
             "each of %d rank%s\n", p->model.name, step_break(p), p->model.n_tensors,
@@ -101,12 +118,12 @@ static void print_head(const struct step *p)
     print_backward(p);
     if (p->never_ready)
         print_never(p);
-    format_words(p->out, "proof", proof_line(&story->plan, &story->proof, line, sizeof line));
+    print_proof(p);
     if (p->never_ready)
         fprintf(p->out, "            (of the buckets that stay: no rank gets the others' "
                         "gradients)\n");
-    fprintf(p->out, "            no compute waits, directly or through others, for a copy or an "
-            "add: %s\n", p->computes_wait ? "NOT SO" : "so it is");
+    fprintf(p->out, "            no compute waits, directly or through others, for a %s: %s\n",
+            p->calls ? "call" : "copy or an add", p->computes_wait ? "NOT SO" : "so it is");
 }
 
 /* ---- numbers ---- */
@@ -210,25 +227,12 @@ static int64_t logged(const struct figures *f)
                                                                : 0;
 }
 
-/* When the last gradient is computed and has arrived, on the last rank. */
-static int64_t complete(const struct figures *figures, int n_ranks)
-{
-    int64_t end = 0;
-    for (int rank = 0; rank < n_ranks; rank++) {
-        const struct figures *f = &figures[rank];
-        int64_t here = f->last_end > f->compute_end ? f->last_end : f->compute_end;
-        end = here > end ? here : end;
-    }
-    return end;
-}
-
 static void print_numbers(const struct step *p)
 {
     int n = p->s->n_ranks, rank = figures_slowest(p->overlapped.figures, n);
     const struct figures *f = &p->overlapped.figures[rank], *g = &p->serial.figures[rank];
-    int64_t arrived = complete(p->overlapped.figures, n);
-    int64_t alone = g->compute + g->last_bucket;
-    int64_t ideal = alone > g->communication ? alone : g->communication;
+    int64_t arrived = figures_complete(p->overlapped.figures, n);
+    int64_t ideal = figures_ideal(g);
     char line[320];
     fprintf(p->out, "\n  %-20s%12s%12s\n", "us", "overlapped", "serial");
     print_row(p, "compute", f->compute, g->compute, "the backward pass");
@@ -240,7 +244,7 @@ static void print_numbers(const struct step *p)
     fprintf(p->out, "  %-20s%12.3f%12.3f  %s\n", "HTA's overlap",
             ratio(f->hidden, f->communication), ratio(g->hidden, g->communication),
             "hidden / communication");
-    print_row(p, "gradients complete", arrived, complete(p->serial.figures, n),
+    print_row(p, "gradients complete", arrived, figures_complete(p->serial.figures, n),
               "the last bucket has arrived on the last rank");
     print_row(p, "iteration", p->overlapped.story.timing.total_ns, p->serial.story.timing.total_ns,
               "with the optimizer");
@@ -249,8 +253,8 @@ static void print_numbers(const struct step *p)
                       ? ratio(p->serial.story.timing.total_ns, p->overlapped.story.timing.total_ns)
                       : 1);
     snprintf(line, sizeof line, "%.1f us to complete gradients: compute and the last bucket's "
-             "ring, or all communication where that is longer; each as it is in the serial run. "
-             "Overlapped takes %.2f times that%s", step_us(ideal),
+             "%s, or all communication where that is longer; each as it is in the serial run. "
+             "Overlapped takes %.2f times that%s", step_us(ideal), p->calls ? "call" : "ring",
              ideal ? ratio(arrived, ideal) : 1,
              arrived < ideal ? ", since ranks that differ get in each other's way less" : "");
     format_words(p->out, "ideal", line);
@@ -270,8 +274,15 @@ static void print_verdicts(const struct step *p)
         return;
     }
     fprintf(p->out, "  all ranks bit-identical    %s\n", v->n_different ? "NO" : "yes");
-    fprintf(p->out, "  value right                %s   every gradient, as the optimizer left it\n",
-            v->n_wrong ? "NO" : "yes");
+    if (step_exact(p))
+        fprintf(p->out, "  value right                %s   every gradient, as the optimizer left "
+                "it\n", v->n_wrong ? "NO" : "yes");
+    else
+        fprintf(p->out, "  value right                n/a   these sums depend on the order of the "
+                "additions, and NCCL keeps its own\n");
+    if (p->calls && step_exact(p))
+        fprintf(p->out, "                             compared with the ring's additions, on whose "
+                "order these sums do not depend\n");
     fprintf(p->out, "  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
             p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
                                              : " overlapped; serial gives ANOTHER");

@@ -58,6 +58,7 @@ static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
                                 struct error *err)
 {
     const int one = rule == BUCKETS_ONE, equal = rule == BUCKETS_EXPLICIT;
+    const int nccl = s->engine == ENGINE_NCCL;
     const struct { int given; const char *sentence; } pairs[] = {
         {one && s->cap_mib > 0, "--bucket-cap-mb: rule one has no cap"},
         {one && s->sweep, "--sweep-cap: rule one has no cap"},
@@ -66,6 +67,15 @@ static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
                                              "its own for the first bucket"},
         {s->no_overlap && s->never_ready, "--no-overlap with --never-ready: no ring begins before "
                                           "all is computed, and that never is"},
+        {nccl && s->quiz, "--quiz with --engine nccl: a quiz asks about ops, and NCCL has none to "
+                          "show"},
+        {nccl && s->trace != TRACE_NONE, "--trace with --engine nccl: a trace lists ops, and NCCL "
+                                         "has none to show"},
+        {nccl && s->sweep, "--sweep-cap with --engine nccl: the model beside it is the ring's"},
+        {nccl && s->pieces > 0, "--pieces with --engine nccl: NCCL cuts segments as it likes"},
+        {nccl && s->slots > 0, "--slots with --engine nccl: NCCL has no inbox of ours"},
+        {nccl && s->peer_off, "--p2p off with --engine nccl: NCCL chooses its own paths, unless "
+                              "NCCL_P2P_DISABLE=1 is in the environment"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i].given)
@@ -75,7 +85,7 @@ static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
                       : STATUS_OK;
 }
 
-static enum status open_model(struct step *p)
+enum status step_open(struct step *p)
 {
     enum status status = STATUS_OK;
     struct settings *s = p->s;
@@ -95,12 +105,23 @@ out:
     return status;
 }
 
+static void free_shares(struct step *p)
+{
+    free(p->layer_ns);
+    free(p->bucket_of);
+    free(p->slowness);
+    p->layer_ns = NULL;
+    p->bucket_of = NULL;
+    p->slowness = NULL;
+}
+
 /* How long each layer takes; and which bucket it is drawn for. */
-static enum status share_out(struct step *p)
+enum status step_share_out(struct step *p)
 {
     enum status status = STATUS_OK;
     const struct model *m = &p->model;
     double flop = 0;
+    free_shares(p);
     TRY(allocate((void **)&p->layer_ns, m->n_layers, sizeof *p->layer_ns, "the model", p->err));
     TRY(allocate((void **)&p->bucket_of, m->n_layers, sizeof *p->bucket_of, "the model", p->err));
     TRY(allocate((void **)&p->slowness, p->s->n_ranks, sizeof *p->slowness, "the model", p->err));
@@ -134,15 +155,63 @@ static enum status name_buckets(const struct step *p, enum status status)
                : status;
 }
 
-enum status step_plan(const struct step *p, struct plan *plan, int serial)
+static enum status make_plan(const struct step *p, struct plan *plan, int serial, int calls)
 {
     const struct settings *s = p->s;
     const struct overlap_shape shape = {
         .n_ranks = s->n_ranks, .pieces = s->pieces, .slots = s->slots, .dtype = s->dtype,
         .redop = s->redop, .model = &p->model, .buckets = &p->buckets, .layer_ns = p->layer_ns,
         .slowness = p->slowness, .never_ready = p->never_ready, .serial = serial,
+        .calls = calls,
     };
     return name_buckets(p, overlap_plan(plan, &shape, p->err));
+}
+
+enum status step_plan(const struct step *p, struct plan *plan, int serial)
+{
+    return make_plan(p, plan, serial, p->s->engine == ENGINE_NCCL);
+}
+
+int step_refuted(const struct step *p, const struct proof *proof)
+{
+    int64_t sums = proof->counts[FINDING_SUM] + proof->counts[FINDING_SCALE];
+    return proof_total(proof) > (p->s->engine == ENGINE_NCCL ? sums : 0);
+}
+
+int step_exact(const struct step *p)
+{
+    const struct settings *s = p->s;
+    const int is_default = !s->init || strcmp(s->init, "index") == 0;
+    return s->engine != ENGINE_NCCL || calls_exact(s->n_ranks, s->redop, is_default);
+}
+
+enum status step_open_calls(struct step *p, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct settings *s = p->s;
+    if (s->backend == BACKEND_HOST)
+        return fail(err, STATUS_MACHINE, "NCCL runs on GPUs, and these are simulated");
+    TRY(calls_open(&p->calls, s->n_ranks, s->device_of, s->timeout_s, err));
+    p->calls->dtype = s->dtype;
+    p->calls->redop = s->redop;
+out:
+    return status;
+}
+
+/* Whatever made them, the results are those of the ring's additions. */
+static enum status verify_iteration(const struct step *p, struct iteration *it, int serial)
+{
+    enum status status = STATUS_OK;
+    struct plan ring = {0};
+    if (p->s->engine != ENGINE_NCCL)
+        return verify(it->story.device, &it->story.plan, &p->s->data, &it->story.verdict, p->err);
+    TRY(make_plan(p, &ring, serial, 0));
+    TRY(verify(it->story.device, &ring, &p->s->data, &it->story.verdict, p->err));
+    if (!step_exact(p))
+        it->story.verdict.n_wrong = 0;
+out:
+    plan_free(&ring);
+    return status;
 }
 
 enum status step_run(const struct step *p, struct iteration *it, int serial,
@@ -156,6 +225,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
         .computed = times_only || !p->never_ready,
         .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model,
         .random = s->random, .seed = s->seed, .times_only = times_only, .work = s->work,
+        .calls = s->engine == ENGINE_NCCL ? &p->calls->run : NULL,
     };
     story->seed = s->seed;
     TRY(step_plan(p, &story->plan, serial));
@@ -163,10 +233,12 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
     TRY(run_open(&story->device, backend, &story->plan, &options, p->err));
     TRY(run_plan(story->device, &story->plan, &s->data, &options, &story->timing, p->err));
     if (!times_only && !p->never_ready)
-        TRY(verify(story->device, &story->plan, &s->data, &story->verdict, p->err));
+        TRY(verify_iteration(p, it, serial));
     TRY(allocate((void **)&it->figures, s->n_ranks, sizeof *it->figures, "figures", p->err));
     TRY(figures_find(&story->plan, &p->buckets, &story->timing, it->figures, p->err));
 out:
+    if (status == STATUS_MACHINE && options.calls) /* what was queued may be stuck */
+        p->calls->nccl->verbs->abandon(p->calls->nccl);
     return status;
 }
 
@@ -191,21 +263,21 @@ static enum status judge(const struct step *p)
         return fail(p->err, STATUS_WRONG, "%s never becomes ready: the iteration cannot end",
                     p->never_ready->name);
     for (int i = 0; i < 2; i++) {
-        if (proof_total(&both[i]->story.proof))
+        if (step_refuted(p, &both[i]->story.proof))
             return fail(p->err, STATUS_WRONG, "the plan is refuted");
         if (both[i]->story.verdict.n_wrong || both[i]->story.verdict.n_different)
             return fail(p->err, STATUS_WRONG, "the result is wrong");
     }
     if (p->computes_wait)
         return fail(p->err, STATUS_WRONG, "a compute waits for communication");
-    return p->overlapped.story.verdict.hash == p->serial.story.verdict.hash
+    return !step_exact(p) || p->overlapped.story.verdict.hash == p->serial.story.verdict.hash
                ? STATUS_OK
                : fail(p->err, STATUS_WRONG, "the overlapped run and the serial one gave different "
                       "results");
 }
 
 /* The model says how many elements there are; an average is what DDP makes of gradients. */
-static enum status settle(struct step *p)
+enum status step_settle(struct step *p)
 {
     struct settings *s = p->s;
     if (s->count >= 0)
@@ -216,15 +288,14 @@ static enum status settle(struct step *p)
     return settings_settle(s, NULL, p->err);
 }
 
-static void free_step(struct step *p)
+void step_free(struct step *p)
 {
     step_free_iteration(&p->overlapped);
     step_free_iteration(&p->serial);
     buckets_free(&p->buckets);
     model_free(&p->model);
-    free(p->layer_ns);
-    free(p->bucket_of);
-    free(p->slowness);
+    calls_close(p->calls);
+    free_shares(p);
 }
 
 /* ---- the commands ---- */
@@ -233,12 +304,12 @@ enum status overlap_make_plan(struct settings *s, struct plan *plan, struct erro
 {
     enum status status = STATUS_OK;
     struct step p = {.s = s, .out = stdout, .err = err};
-    TRY(open_model(&p));
-    TRY(settle(&p));
-    TRY(share_out(&p));
+    TRY(step_open(&p));
+    TRY(step_settle(&p));
+    TRY(step_share_out(&p));
     TRY(step_plan(&p, plan, s->no_overlap));
 out:
-    free_step(&p);
+    step_free(&p);
     return status;
 }
 
@@ -284,16 +355,19 @@ enum status overlap_step(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
     struct step p = {.s = s, .out = stdout, .err = err};
+    struct error why = {""};
     int64_t waiting;
-    TRY(open_model(&p));
+    TRY(step_open(&p));
     if (s->explain) {
         step_explain(&p);
         goto out;
     }
-    TRY(settle(&p));
+    TRY(step_settle(&p));
     if (s->times_only && s->backend != BACKEND_HOST)
         TRY(fail(err, STATUS_USAGE, "--times-only is for --backend host"));
-    TRY(share_out(&p));
+    TRY(step_share_out(&p));
+    if (s->engine == ENGINE_NCCL && step_open_calls(&p, &why) != STATUS_OK)
+        TRY(fail(err, STATUS_MACHINE, "--engine nccl: %s", why.text));
     if (s->sweep) {
         TRY(step_sweep(&p));
         goto out;
@@ -310,6 +384,6 @@ enum status overlap_step(struct settings *s, struct error *err)
         : s->trace == TRACE_NONE || s->trace == TRACE_TEXT ? tell(&p) : show_iteration(&p, shown));
     TRY(judge(&p));
 out:
-    free_step(&p);
+    step_free(&p);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "overlap/calls.h"
 #include "overlap/figures.h"
 #include "overlap/overlap.h"
 #include "overlap/step.h"
@@ -31,12 +32,28 @@ struct step {
     int *bucket_of;      /* owned, [n_layers]: the last bucket that a layer's gradients go into */
     double *slowness;    /* owned, [n_ranks] */
     double backward_us;  /* of a rank that is not slow */
+    struct calls *calls; /* owned; NULL: nothing is called */
     int computes_wait;   /* some compute waits for communication */
     struct iteration overlapped, serial;
     char notice[256];    /* on simulated or shared GPUs */
     FILE *out;           /* where the report goes */
     struct error *err;
 };
+
+/* What the command line asks for, in this order: the model and its buckets; ranks, devices, data;
+ * how long each layer takes (again after s->backward_us has changed). Free it, also half made. */
+enum status step_open(struct step *step);
+enum status step_settle(struct step *step);
+enum status step_share_out(struct step *step);
+void step_free(struct step *step);
+
+/* Opens NCCL, for engine nccl: step->calls. STATUS_MACHINE: it cannot be had here. */
+enum status step_open_calls(struct step *step, struct error *err);
+
+/* A plan of calls is refuted by hazards alone; its sums are NCCL's. */
+int step_refuted(const struct step *step, const struct proof *proof);
+/* Does the engine of now give a result that can be compared, bit for bit? (calls.h) */
+int step_exact(const struct step *step);
 
 /* The model's buckets with this cap; in place of earlier ones. */
 enum status step_pack(struct step *step, double cap_mib);

@@ -14,7 +14,7 @@
 const char *engine_name(enum engine engine)
 {
     static const char *const names[N_ENGINES] = {
-        [ENGINE_EAGER] = "eager", [ENGINE_GRAPH] = "graph",
+        [ENGINE_EAGER] = "eager", [ENGINE_GRAPH] = "graph", [ENGINE_NCCL] = "nccl",
     };
     return names[engine];
 }
@@ -122,11 +122,11 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     }
 }
 
-/* Waits for ops below `synced` in the sequence (positions[] tells) are over: a sync has seen them.
- */
-static enum status queue_op(struct device *device, const struct plan *plan, int64_t id,
-                            const struct init *init, const struct run_options *options,
-                            const int64_t *positions, int64_t synced, struct error *err)
+/* What comes before an op. Waits for ops below `synced` in the sequence (positions[] tells) are over:
+ * a sync has seen them. */
+static enum status queue_waits(struct device *device, const struct plan *plan, int64_t id,
+                               const struct run_options *options, const int64_t *positions,
+                               int64_t synced, struct error *err)
 {
     enum status status = STATUS_OK;
     const struct op *op = &plan->ops[id];
@@ -140,8 +140,44 @@ static enum status queue_op(struct device *device, const struct plan *plan, int6
         TRY(device->verbs->delay(device, stream, options->delay_ns, err));
     if (options->timed)
         TRY(device->verbs->record(device, begin_event(id), stream, err));
-    TRY(do_op(device, plan, op, init, err));
-    TRY(device->verbs->record(device, end_event(id), stream, err));
+out:
+    return status;
+}
+
+static enum status queue_end(struct device *device, const struct plan *plan, int64_t id,
+                             struct error *err)
+{
+    const struct op *op = &plan->ops[id];
+    return device->verbs->record(device, end_event(id), stream_id(op->rank, op->lane), err);
+}
+
+static enum status queue_op(struct device *device, const struct plan *plan, int64_t id,
+                            const struct init *init, const struct run_options *options,
+                            const int64_t *positions, int64_t synced, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(queue_waits(device, plan, id, options, positions, synced, err));
+    TRY(do_op(device, plan, &plan->ops[id], init, err));
+    TRY(queue_end(device, plan, id, err));
+out:
+    return status;
+}
+
+static int is_call(const struct op *op, const struct run_options *options)
+{
+    return options->calls && op->kind == OP_SCALE && op->lane == LANE_SEND;
+}
+
+/* The call whose first op this is, for all ranks. */
+static enum status queue_call(struct device *device, const struct plan *plan, int64_t first,
+                              const struct run_options *options, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        TRY(queue_waits(device, plan, first + rank, options, NULL, 0, err));
+    TRY(options->calls->queue(options->calls->context, device, &plan->ops[first], err));
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        TRY(queue_end(device, plan, first + rank, err));
 out:
     return status;
 }
@@ -184,8 +220,13 @@ static enum status queue_all(struct device *device, const struct plan *plan,
                              const struct run_options *options, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (int64_t at = 0; at < order->n_sequence; at++)
-        TRY(queue_op(device, plan, order_at(order, at), init, options, NULL, 0, err));
+    for (int64_t at = 0; at < order->n_sequence; at++) {
+        int64_t id = order_at(order, at);
+        if (!is_call(&plan->ops[id], options))
+            TRY(queue_op(device, plan, id, init, options, NULL, 0, err));
+        else if (plan->ops[id].rank == 0)
+            TRY(queue_call(device, plan, id, options, err));
+    }
 out:
     return status;
 }

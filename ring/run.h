@@ -30,11 +30,24 @@
 
 struct order; /* order.h */
 
-enum engine { ENGINE_EAGER, ENGINE_GRAPH, N_ENGINES };
+/* ENGINE_NCCL: see struct run_calls. */
+enum engine { ENGINE_EAGER, ENGINE_GRAPH, ENGINE_NCCL, N_ENGINES };
 const char *engine_name(enum engine engine); /* "eager" */
+
+/* All-reduces that a library makes on the devices' streams, in place of the plan's ops. Where these
+ * are given, each op of kind scale on a send lane stands for a rank's part in a call, with the span
+ * that the call reads and writes there; those of one call lie next to each other in the plan, rank 0
+ * first, and wait for earlier ops only. Once the waits of all of them are queued, so is the call:
+ * queue() gets the first of them. Not with a graph, nor for run_values. */
+struct run_calls {
+    enum status (*queue)(void *context, struct device *device, const struct op *ops,
+                         struct error *err);
+    void *context;
+};
 
 struct run_options {
     enum engine engine;
+    const struct run_calls *calls; /* engine nccl; else NULL */
     const int *device_of;       /* [n_ranks] */
     int timed;                  /* record when each op began and ended */
     int runs;                   /* cuda, timed: so many, and the one of the median time counts; 0

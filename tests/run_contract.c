@@ -264,9 +264,9 @@ START_TEST(a_graph_gives_the_same_bits)
     for (int type = 0; type < N_DTYPES; type++)
         for (int op = 0; op < N_REDOPS; op++)
             for (int timed = 0; timed < 2; timed++) {
-                uint64_t hashes[N_ENGINES], shown = 0;
-                int64_t total_ns[N_ENGINES];
-                for (int engine = 0; engine < N_ENGINES; engine++) {
+                uint64_t hashes[ENGINE_GRAPH + 1], shown = 0;
+                int64_t total_ns[ENGINE_GRAPH + 1];
+                for (int engine = 0; engine <= ENGINE_GRAPH; engine++) {
                     const struct run_options options = {.timed = timed, .runs = 3,
                                                         .engine = (enum engine)engine};
                     struct bench b;

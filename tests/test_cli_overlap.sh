@@ -19,6 +19,15 @@ sed 's/engine .*/engine/' "$top/out" >graph
 run overlap --backend host -g 3
 sed 's/engine .*/engine/' "$top/out" | cmp -s - graph || complain "not what eager says"
 verdict "overlap --engine graph has the bits and the modelled times of eager"
+refused 3 "--engine nccl: NCCL runs on GPUs, and these are simulated" \
+    overlap --backend host --engine nccl
+refused 2 "eager, graph or nccl is wanted" overlap --engine kernel
+refused 2 "eager or graph is wanted" ring --engine kernel
+refused 2 "it is for overlap and bench" ring --engine nccl
+for args in --trace --trace=json --quiz '--sweep-cap 1' '--pieces 1' '--slots 2' '--p2p off'; do
+    # shellcheck disable=SC2086
+    refused 2 "with --engine nccl" overlap --engine nccl $args
+done
 run overlap --backend host --model gpt2 -g 8 --times-only
 wants_status 0
 wants_line 'moves no data' "$top/out"

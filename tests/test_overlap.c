@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "overlap/figures.h" /* first: check.h defines a macro `fail` */
+#include "overlap/calls.h" /* first: check.h defines a macro `fail` */
+#include "overlap/figures.h"
 #include "overlap/overlap.h"
 #include "ring/plan_text.h"
 
@@ -230,7 +231,8 @@ static void close_iteration(struct iteration *it)
     buckets_free(&it->buckets);
 }
 
-static struct plan plan_iteration(const struct iteration *it, int n, int serial, enum redop redop)
+static struct plan plan_with(const struct iteration *it, int n, int serial, int calls,
+                             enum redop redop)
 {
     struct plan plan;
     struct error err = {""};
@@ -238,9 +240,15 @@ static struct plan plan_iteration(const struct iteration *it, int n, int serial,
     const struct overlap_shape shape = {
         .n_ranks = n, .pieces = 1 + n % 2, .slots = 2, .redop = redop, .model = &it->model,
         .buckets = &it->buckets, .layer_ns = it->layer_ns, .slowness = slowness, .serial = serial,
+        .calls = calls,
     };
     ck_assert_msg(overlap_plan(&plan, &shape, &err) == STATUS_OK, "%s", err.text);
     return plan;
+}
+
+static struct plan plan_iteration(const struct iteration *it, int n, int serial, enum redop redop)
+{
+    return plan_with(it, n, serial, 0, redop);
 }
 
 START_TEST(proven_and_no_compute_waits)
@@ -476,6 +484,98 @@ START_TEST(a_tensor_that_never_becomes_ready)
 }
 END_TEST
 
+/* Where calls stand for rings nothing collides, and without any of the waits something does. */
+START_TEST(the_order_of_calls_is_proven)
+{
+    for (int n = 2; n <= 5; n++)
+        for (int serial = 0; serial < 2; serial++) {
+            struct iteration it;
+            int64_t op;
+            open_iteration(&it, 60);
+            struct plan plan = plan_with(&it, n, serial, 1, REDOP_AVG);
+            struct proof proof = prove(&plan);
+            ck_assert_int_eq(proof_hazards(&proof), 0);
+            ck_assert_int_gt(proof.counts[FINDING_SUM], 0); /* nothing is said of the sums */
+            proof_free(&proof);
+            ck_assert_int_eq(overlap_compute_waits(&plan, &op, NULL), STATUS_OK);
+            ck_assert_int_eq(op, NONE);
+            for (int64_t id = 0; id < plan.n_ops && !serial; id++)
+                for (int i = 0; i < plan.ops[id].n_waits; i++) {
+                    struct wait taken = take_wait(&plan, id, i);
+                    proof = prove(&plan);
+                    ck_assert_int_gt(proof_hazards(&proof), 0);
+                    proof_free(&proof);
+                    put_back(&plan, id, i, taken);
+                }
+            plan_free(&plan);
+            close_iteration(&it);
+        }
+}
+END_TEST
+
+/* In the place of a library: of data that is all ones an all-reduce leaves the number of ranks. */
+struct fake {
+    int n_calls, n_ranks;
+    int64_t at; /* the element behind the last call's */
+};
+
+static enum status call_fake(void *context, struct device *device, const struct op *ops,
+                             struct error *err)
+{
+    struct fake *fake = context;
+    const struct pattern sum = {.kind = PATTERN_CONSTANT, .constant = fake->n_ranks};
+    enum status status = STATUS_OK;
+    ck_assert_int_eq(ops[0].bucket, fake->n_calls++);
+    ck_assert_int_eq(ops[0].dst.first, fake->at);
+    fake->at += ops[0].dst.count;
+    for (int rank = 0; rank < fake->n_ranks && status == STATUS_OK; rank++) {
+        ck_assert_int_eq(ops[rank].rank, rank);
+        status = device->verbs->compute(device, stream_id(rank, LANE_SEND), sum, 0, 1, 0,
+                                        ops[rank].dst, err);
+    }
+    return status;
+}
+
+/* In any order that the waits allow: behind the bucket's computes, before the optimizer. */
+START_TEST(calls_are_made_in_order)
+{
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct iteration it;
+        struct bench b;
+        struct error err = {""};
+        open_iteration(&it, 60);
+        struct fake fake = {.n_ranks = 2 + (int)(seed % 4)};
+        const struct run_calls calls = {call_fake, &fake};
+        const struct run_options options = {.engine = ENGINE_NCCL, .calls = &calls, .timed = 1,
+                                            .computed = 1, .random = seed > 3, .seed = seed};
+        struct plan ring = plan_iteration(&it, fake.n_ranks, 0, REDOP_SUM);
+        bench_open(&b, BACKEND_HOST, plan_with(&it, fake.n_ranks, (int)(seed & 1), 1, REDOP_SUM),
+                   "ones", &options);
+        ck_assert_msg(run_plan(b.device, &b.plan, &b.init, &b.options, &b.timing, &err) == 0, "%s",
+                      err.text);
+        ck_assert_int_eq(verify(b.device, &ring, &b.init, &b.verdict, &err), 0);
+        ck_assert_int_eq(b.verdict.n_wrong, 0);
+        ck_assert_int_eq(fake.n_calls, it.buckets.n);
+        ck_assert_int_eq(fake.at, ring.count);
+        plan_free(&ring);
+        bench_close(&b);
+        close_iteration(&it);
+    }
+}
+END_TEST
+
+START_TEST(when_a_library_gives_the_bits_of_the_ring)
+{
+    ck_assert_int_eq(calls_exact(2, REDOP_AVG, 0), 1); /* a + b = b + a, whatever they are */
+    ck_assert_int_eq(calls_exact(3, REDOP_AVG, 1), 0); /* a third is rounded */
+    ck_assert_int_eq(calls_exact(4, REDOP_AVG, 1), 1);
+    ck_assert_int_eq(calls_exact(4, REDOP_AVG, 0), 0);
+    ck_assert_int_eq(calls_exact(3, REDOP_SUM, 1), 1);
+    ck_assert_int_eq(calls_exact(3, REDOP_SUM, 0), 0);
+    ck_assert_int_eq(calls_exact(3, REDOP_MAX, 0), 1);
+}
+END_TEST
+
 Suite *overlap_suite(void)
 {
     Suite *suite = suite_create("overlap");
@@ -496,6 +596,9 @@ Suite *overlap_suite(void)
     tcase_add_test(tests, figures_by_hand);
     tcase_add_test(tests, causes_by_hand);
     tcase_add_test(tests, a_tensor_that_never_becomes_ready);
+    tcase_add_test(tests, the_order_of_calls_is_proven);
+    tcase_add_test(tests, calls_are_made_in_order);
+    tcase_add_test(tests, when_a_library_gives_the_bits_of_the_ring);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -119,7 +119,7 @@ static enum status count_graph_launch(struct device *d, struct error *err)
 /* A GPU's four runs (the first warms up) launch one graph, whose ops were queued once. */
 START_TEST(a_graph_is_built_once)
 {
-    for (int engine = 0; engine < N_ENGINES; engine++) {
+    for (int engine = 0; engine <= ENGINE_GRAPH; engine++) {
         const struct run_options options = {.timed = 1, .runs = 3, .engine = (enum engine)engine};
         struct bench b;
         bench_open(&b, BACKEND_HOST, make_plan((struct ring_shape){.n_ranks = 3, .count = 9}),
