@@ -36,7 +36,7 @@
  * has ended (the first: after the run's begin), whatever its ops are; there an op begins
  * graph_edge_ns after the last of those that it comes behind, by a wait or on its stream. */
 struct device_model {
-    char name[96];             /* of the link, as printed */
+    char name[64];             /* of the link, as printed */
     int64_t link_latency_ns;
     double link_GBps;
     int64_t kernel_latency_ns; /* to start and end one */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/format.h"
+#include "common/link_file.h"
 #include "common/options.h"
 #include "common/quote.h"
 
@@ -199,6 +200,12 @@ SETTER(set_link)
             set_model(&s->model, links[i].name, links[i].GBps, links[i].us);
             return STATUS_OK;
         }
+    if (link_file_is_meant(text)) {
+        struct error why = {""};
+        if (link_file_read(&s->model, text, &why) != STATUS_OK)
+            return fail(err, STATUS_USAGE, "--link %s", why.text);
+        return STATUS_OK;
+    }
     double GBps = strtod(text, &end), us = 0;
     int plain = strspn(text, "0123456789.eE+-:") == strlen(text); /* no blanks, no hexadecimal */
     int numbers = plain && end != text && *end == ':' && end[1] != '\0';
@@ -207,7 +214,8 @@ SETTER(set_link)
     if (!numbers || *end != '\0' || !(GBps >= 1e-6 && GBps <= 1e6) || !(us >= 0 && us <= 1e6))
         return fail(err, STATUS_USAGE,
                     "--link %s: nvlink4, nvlink3, nvlink2, pcie5, pcie4, pcie3 or "
-                    "GBps:us is wanted, as in 25:1.5 (GB/s from 1e-6 to 1e6, us from 0 to 1e6)",
+                    "GBps:us is wanted, as in 25:1.5 (GB/s from 1e-6 to 1e6, us from 0 to 1e6), or "
+                    "the name of a file with a dot in it",
                     quote_text(text).text);
     set_model(&s->model, "link", GBps, us);
     return STATUS_OK;
@@ -490,7 +498,7 @@ static const struct option_row rows[] = {
     {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
     {0, "link", "L", RING | OVERLAP | BENCH | SWEEP,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
-     "pcie3, or GBps:us, as in 25:1.5",
+     "pcie3, GBps:us, as in 25:1.5, or a file of bench --fit: this.link",
      set_link},
     {0, "p2p", "W", RING | OVERLAP | BENCH | BUGS | SWEEP,
      "real GPUs: auto (default) or off (stage copies through the host)",

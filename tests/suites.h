@@ -19,5 +19,6 @@ Suite *overlap_suite(void);
 Suite *tools_suite(void);
 Suite *quiz_suite(void);
 Suite *bench_suite(void);
+Suite *link_file_suite(void);
 
 #endif
