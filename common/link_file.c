@@ -182,7 +182,7 @@ void link_file_write(const struct device_model *model, FILE *file)
     for (int i = 0; i < N_FIELDS; i++) {
         const struct field *field = &fields[i];
         if (field->is_rate)
-            snprintf(number, sizeof number, "%.5g GB/s", *rate_of(&own, field));
+            snprintf(number, sizeof number, "%.4g GB/s", *rate_of(&own, field));
         else
             snprintf(number, sizeof number, "%" PRId64 " ns", *time_of(&own, field));
         fprintf(file, field->comment ? "%-15s %-16s # %s\n" : "%-15s %s\n", field->name, number,
@@ -195,7 +195,7 @@ void link_file_round(struct device_model *model)
     char number[32];
     for (int i = 0; i < N_FIELDS; i++)
         if (fields[i].is_rate) {
-            snprintf(number, sizeof number, "%.5g", *rate_of(model, &fields[i]));
+            snprintf(number, sizeof number, "%.4g", *rate_of(model, &fields[i]));
             *rate_of(model, &fields[i]) = strtod(number, NULL);
         }
 }

@@ -195,6 +195,7 @@ SETTER(set_link)
     SETTINGS;
     char *end;
     s->link_given = 1;
+    s->link_file = NULL;
     for (int i = 0; i < N_LINKS; i++)
         if (strcmp(text, links[i].name) == 0) {
             set_model(&s->model, links[i].name, links[i].GBps, links[i].us);
@@ -204,6 +205,7 @@ SETTER(set_link)
         struct error why = {""};
         if (link_file_read(&s->model, text, &why) != STATUS_OK)
             return fail(err, STATUS_USAGE, "--link %s", why.text);
+        s->link_file = text;
         return STATUS_OK;
     }
     double GBps = strtod(text, &end), us = 0;
@@ -391,17 +393,18 @@ SETTER(set_color)
 /* Of overlap's, what still means something with these two. */
 #define EXPLAIN (1u << 20)
 #define SWEEP (1u << 21)
+#define FIT OPTIONS_FIT
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | OVERLAP | BENCH | PLAN | BUGS | SWEEP,
+    {'g', "gpus", "N", RING | OVERLAP | BENCH | FIT | PLAN | BUGS | SWEEP,
      "ranks (default: all visible GPUs if two or more; else 4; of bench\n"
      "one visible GPU is enough; of bugs every-wait: 3)",
      set_gpus},
-    {0, "devices", "LIST", RING | OVERLAP | BENCH | SWEEP,
+    {0, "devices", "LIST", RING | OVERLAP | BENCH | FIT | SWEEP,
      "device of each rank in ring order, as in 0,1,0,1; a device that\n"
      "repeats takes several ranks",
      set_devices},
-    {0, "backend", "B", RING | OVERLAP | BENCH | BUGS | SWEEP,
+    {0, "backend", "B", RING | OVERLAP | BENCH | FIT | BUGS | SWEEP,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
     {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
@@ -458,10 +461,10 @@ static const struct option_row rows[] = {
      "float32 (default), float64 or int32", set_dtype},
     {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN | SWEEP,
      "sum (default; of overlap: avg), avg, min, max or prod", set_redop},
-    {0, "pieces", "P", RING | OVERLAP | BENCH | PLAN | SWEEP,
+    {0, "pieces", "P", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,
      "cut each segment in P, so that copy and add overlap (default 1; of\n"
      "bench by size)", set_pieces},
-    {0, "slots", "S", RING | OVERLAP | BENCH | PLAN | SWEEP,
+    {0, "slots", "S", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,
      "segments an inbox has room for (default 2)",
      set_slots},
     {0, "repeat", "K", RING | PLAN, "K all-reduces, each of fresh data, back to back (default 1)",
@@ -496,14 +499,14 @@ static const struct option_row rows[] = {
      "waits allow, or search:K, the first of K seeds that goes wrong",
      set_schedule},
     {0, "delay", "OP:US", RING, "hold one op back for so many us, as in s0.copy.r0:300", set_delay},
-    {0, "link", "L", RING | OVERLAP | BENCH | SWEEP,
+    {0, "link", "L", RING | OVERLAP | BENCH | FIT | SWEEP,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2, pcie5, pcie4,\n"
      "pcie3, GBps:us, as in 25:1.5, or a file of bench --fit: this.link",
      set_link},
-    {0, "p2p", "W", RING | OVERLAP | BENCH | BUGS | SWEEP,
+    {0, "p2p", "W", RING | OVERLAP | BENCH | FIT | BUGS | SWEEP,
      "real GPUs: auto (default) or off (stage copies through the host)",
      set_p2p},
-    {0, "timeout", "S", RING | OVERLAP | BENCH | SWEEP,
+    {0, "timeout", "S", RING | OVERLAP | BENCH | FIT | SWEEP,
      "real GPUs: give up after S seconds without an end (default 60)",
      set_timeout},
     {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
@@ -576,6 +579,8 @@ static enum status check_given(const struct settings *s, const struct option_row
         TRY(options_allow(all, N_ALL, given, EXPLAIN, "--explain", err));
     if (s->sweep)
         TRY(options_allow(all, N_ALL, given, SWEEP, "--sweep-cap", err));
+    if (s->bench.fit)
+        TRY(options_allow(all, N_ALL, given, FIT, "--fit", err));
 out:
     return status;
 }

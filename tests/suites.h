@@ -20,5 +20,6 @@ Suite *tools_suite(void);
 Suite *quiz_suite(void);
 Suite *bench_suite(void);
 Suite *link_file_suite(void);
+Suite *fit_suite(void);
 
 #endif

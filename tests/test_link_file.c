@@ -49,7 +49,7 @@ START_TEST(what_is_written_is_read_back)
                                   .queue_wait_ns = 6, .wait_ns = 7, .graph_launch_ns = 8,
                                   .graph_edge_ns = LINK_MAX_NS};
     link_file_round(&model);
-    ck_assert_double_eq(model.link_GBps, 123.46);
+    ck_assert_double_eq(model.link_GBps, 123.5);
     FILE *file = fopen(in("b.link").text, "w");
     link_file_write(&model, file);
     fclose(file);
