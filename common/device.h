@@ -28,13 +28,22 @@
 
 /* How the host backend turns work into nanoseconds: a copy takes latency + bytes / rate, and so
  * does a kernel, for the bytes it reads and writes (one that reads another rank's memory goes at
- * the link's rate). GBps = 1e9 bytes per second. */
+ * the link's rate). GBps = 1e9 bytes per second.
+ *
+ * Queueing costs, too. One host thread queues everything: each verb takes it queue_.._ns, and
+ * nothing happens on a device before the verb that asks for it is over. Behind a wait a stream goes
+ * on wait_ns after the event at the earliest. A graph begins graph_launch_ns after the one before
+ * has ended (the first: after the run's begin), whatever its ops are; there an op begins
+ * graph_edge_ns after the last of those that it comes behind, by a wait or on its stream. */
 struct device_model {
-    char name[32];             /* of the link, as printed */
+    char name[64];             /* of the link, as printed */
     int64_t link_latency_ns;
     double link_GBps;
-    int64_t kernel_latency_ns;
+    int64_t kernel_latency_ns; /* to start and end one */
     double memory_GBps;
+    int64_t queue_copy_ns, queue_kernel_ns, queue_record_ns, queue_wait_ns;
+    int64_t wait_ns;
+    int64_t graph_launch_ns, graph_edge_ns;
     int slow_ranks[2];         /* copies between these two take slow_times as long; 0: none does */
     double slow_times;
 };
@@ -75,6 +84,7 @@ struct device_facts {
     struct device_link *links;    /* [n_links]: setup's */
     enum device_path *paths;      /* [n_links] */
     int64_t clock_error_ns;       /* largest uncertainty between two devices' clocks; 0 = exact */
+    int64_t queued_ns;            /* simulated: when the host had queued the last verb of this run */
 };
 
 struct device {

@@ -5,8 +5,8 @@
  * fails (CUDA: silently no wait), an event recorded twice in a run or by another rank fails, a
  * kernel on another rank's stream fails, and inboxes hold NaN until something lands there.
  *
- * A graph is kept as it was queued, and a launch queues it again: it has the bits and the times of
- * the same work queued op by op.
+ * A graph is kept as it was queued, and a launch queues it again: it has the bits of the same work
+ * queued op by op, and, where the model says nothing of queueing and of graphs, the times.
  */
 #include "common/device_host.h"
 
@@ -93,9 +93,11 @@ static enum status check_event(const struct host *h, int64_t event, struct error
 static void clear(struct host *h, int64_t start_ns)
 {
     h->start_ns = start_ns;
+    h->base.facts.queued_ns = start_ns;
     for (int i = 0; i < h->n_ranks * N_LANES; i++) {
         h->streams[i].n_items = h->streams[i].head = 0;
         h->streams[i].time_ns = start_ns;
+        h->streams[i].ended = 0;
     }
     for (int64_t i = 0; i < h->n_events; i++)
         h->events[i].recorded = h->events[i].happened = 0;
@@ -108,6 +110,15 @@ static void begin_run(struct host *h)
         return;
     h->finished = 0;
     clear(h, 0);
+}
+
+/* The host's time for one verb. */
+static int64_t queueing(const struct device_model *model, enum host_kind kind)
+{
+    return kind == HOST_COPY     ? model->queue_copy_ns
+           : kind == HOST_RECORD ? model->queue_record_ns
+           : kind == HOST_WAIT   ? model->queue_wait_ns
+                                 : model->queue_kernel_ns;
 }
 
 static enum status enqueue(struct host *h, int stream, struct host_item item, struct error *err)
@@ -124,6 +135,8 @@ static enum status enqueue(struct host *h, int stream, struct host_item item, st
                        sizeof item, "the queue of a stream", err);
     if (status != STATUS_OK)
         return status;
+    if (!h->keeping)
+        item.queued_ns = h->base.facts.queued_ns += queueing(&h->model, item.kind);
     (*items)[(*n)++] = item;
     h->queued |= !h->keeping;
     return STATUS_OK;
@@ -318,7 +331,7 @@ static enum status after_launch(struct host *h, struct error *err)
     enum status status = host_run(h, err);
     for (int i = 0; i < h->n_ranks * N_LANES; i++)
         end_ns = h->streams[i].time_ns > end_ns ? h->streams[i].time_ns : end_ns;
-    clear(h, end_ns);
+    clear(h, end_ns + h->model.graph_launch_ns);
     return status;
 }
 
@@ -333,6 +346,8 @@ static enum status host_graph_launch(struct device *d, struct error *err)
     begin_run(h);
     if (h->launched)
         TRY(after_launch(h, err));
+    else
+        clear(h, h->model.graph_launch_ns);
     for (int i = 0; i < h->n_ranks * N_LANES; i++) {
         struct host_stream *s = &h->streams[i];
         TRY(make_room((void **)&s->items, s->n_kept, &s->capacity, sizeof *s->items,

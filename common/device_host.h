@@ -14,6 +14,7 @@ struct host_item {
     enum host_kind kind;
     struct span from, to;
     int64_t ns;                 /* delay; compute: it takes no less */
+    int64_t queued_ns;          /* when the host has queued it */
     union {
         int64_t event;          /* record, wait */
         enum redop redop;       /* reduce */
@@ -35,6 +36,8 @@ struct host_stream {
     int64_t n_items, capacity, head;
     int64_t time_ns;             /* when what precedes items[head] was done */
     int busy;                    /* items[head] has begun */
+    int ended;                   /* an op of this run has ended here, the last one at ... */
+    int64_t end_ns;
     struct host_item *kept;      /* owned: of the graph */
     int64_t n_kept, kept_capacity;
     struct host_read reads[2]; /* of the op in flight: its source, what it adds to or scales */

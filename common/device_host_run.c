@@ -19,10 +19,11 @@
 
 #define RANDOM_TICK_NS 1000 /* random schedules have no clock: one choice, one microsecond */
 
-struct flight { /* an op that has begun */
+struct flight { /* an op that has begun, or one that is still to begin */
     int stream;
-    int64_t begun; /* how many had begun before */
+    int64_t begun; /* how many flights there were before */
     int64_t end_ns;
+    int begins;    /* at end_ns it begins */
 };
 
 struct run {
@@ -184,7 +185,7 @@ static void begin_op(struct run *run, int id)
     watch(run->h, &stream->reads[0], item->from);
     watch(run->h, &stream->reads[1], adds ? item->to : nothing);
     push_flight(run, (struct flight){id, run->n_begun++,
-                                     stream->time_ns + duration(run->h, item)});
+                                     stream->time_ns + duration(run->h, item), 0});
 }
 
 static enum status end_op(struct run *run, struct flight f)
@@ -199,9 +200,29 @@ static enum status end_op(struct run *run, struct flight f)
     }
     stream->busy = 0;
     stream->head++;
-    stream->time_ns = run->now_ns;
+    stream->ended = 1;
+    stream->time_ns = stream->end_ns = run->now_ns;
     run->awake[run->n_awake++] = f.stream;
     return status;
+}
+
+static void not_before(struct host_stream *stream, int64_t ns)
+{
+    if (ns > stream->time_ns)
+        stream->time_ns = ns;
+}
+
+/* The op at the head begins: now, or, where the host has not queued it yet or the way to it is
+ * long, later. What it reads is looked at only then. */
+static void begin_in_time(struct run *run, int id)
+{
+    struct host_stream *stream = &run->h->streams[id];
+    if (run->h->launched && stream->ended)
+        not_before(stream, stream->end_ns + run->h->model.graph_edge_ns);
+    if (stream->time_ns > run->now_ns)
+        push_flight(run, (struct flight){id, run->n_begun++, stream->time_ns, 1});
+    else
+        begin_op(run, id);
 }
 
 /* Passes records, and waits whose event has happened; begins the op it comes to, or, by lot,
@@ -210,8 +231,12 @@ static enum status end_op(struct run *run, struct flight f)
 static void advance(struct run *run, int id, int after_op)
 {
     struct host_stream *stream = &run->h->streams[id];
+    const struct device_model *model = &run->h->model;
+    const int64_t wait_ns = run->h->launched ? model->graph_edge_ns : model->wait_ns;
     for (; stream->head < stream->n_items; stream->head++) {
         const struct host_item *item = &stream->items[stream->head];
+        if (!run->h->random)
+            not_before(stream, item->queued_ns);
         if (item->kind == HOST_WAIT) {
             struct host_event *event = &run->h->events[item->u.event];
             if (!event->happened) {
@@ -219,8 +244,7 @@ static void advance(struct run *run, int id, int after_op)
                 event->waiting = id;
                 return;
             }
-            if (event->time_ns > stream->time_ns)
-                stream->time_ns = event->time_ns;
+            not_before(stream, event->time_ns + (run->h->random ? 0 : wait_ns));
             after_op = 0;
         } else if (item->kind == HOST_RECORD && (after_op || !run->h->random)) {
             happen(run, item->u.event, stream->time_ns);
@@ -228,7 +252,7 @@ static void advance(struct run *run, int id, int after_op)
             run->ready[run->n_ready++] = id;
             return;
         } else {
-            begin_op(run, id);
+            begin_in_time(run, id);
             return;
         }
     }
@@ -256,7 +280,10 @@ static enum status happens_next(struct run *run)
     if (!run->h->random) {
         struct flight f = pop_flight(run, 0);
         run->now_ns = f.end_ns;
-        return end_op(run, f);
+        if (!f.begins)
+            return end_op(run, f);
+        begin_op(run, f.stream);
+        return STATUS_OK;
     }
     run->now_ns += RANDOM_TICK_NS;
     run->state = pattern_hash(run->state);

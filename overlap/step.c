@@ -313,6 +313,24 @@ out:
     return status;
 }
 
+enum status overlap_time(struct settings *s, int64_t *ns, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct step p = {.s = s, .out = stdout, .err = err};
+    const struct story *story = &p.overlapped.story;
+    TRY(step_open(&p));
+    TRY(step_settle(&p));
+    TRY(step_share_out(&p));
+    TRY(step_run(&p, &p.overlapped, 0, s->backend, s->times_only));
+    *ns = story->timing.total_ns;
+    if (proof_total(&story->proof) || story->verdict.n_wrong || story->verdict.n_different)
+        status = fail(err, STATUS_WRONG, "overlap of %s: the plan is refuted, or the result is "
+                      "wrong", p.model.name);
+out:
+    step_free(&p);
+    return status;
+}
+
 /* The report to standard output; with --trace, every op with it, there or in --trace-file. */
 static enum status tell(struct step *p)
 {

@@ -19,4 +19,8 @@ enum status overlap_step(struct settings *settings, struct error *err);
 /* The plan that these settings make (--no-overlap: the serial one), without running it. */
 enum status overlap_make_plan(struct settings *settings, struct plan *plan, struct error *err);
 
+/* How long the overlapped iteration takes from its first op to its last, on the settings' backend.
+ * STATUS_WRONG: a refuted plan or a wrong result. */
+enum status overlap_time(struct settings *settings, int64_t *ns, struct error *err);
+
 #endif

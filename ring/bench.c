@@ -52,28 +52,28 @@ static enum status choose_engines(struct bench *b)
 
 /* ---- sizes ---- */
 
-static enum status settle_sizes(struct bench *b)
+enum status bench_settle_sizes(struct settings *s, struct error *err)
 {
-    struct bench_options *o = &b->s->bench;
-    const int64_t element = (int64_t)dtype_size(b->s->dtype);
-    const int64_t least = 1024, most = 64 << 20;
+    struct bench_options *o = &s->bench;
+    const int64_t element = (int64_t)dtype_size(s->dtype);
+    const int64_t least = 1024, most = o->fit ? (int64_t)1 << 30 : (int64_t)64 << 20;
     if (!o->min_bytes)
         o->min_bytes = o->max_bytes && o->max_bytes < least ? o->max_bytes : least;
     if (!o->max_bytes)
         o->max_bytes = o->min_bytes > most ? o->min_bytes : most;
     if (o->min_bytes > o->max_bytes)
-        return fail(b->err, STATUS_USAGE, "-b %" PRId64 " -e %" PRId64 ": the smallest size is "
+        return fail(err, STATUS_USAGE, "-b %" PRId64 " -e %" PRId64 ": the smallest size is "
                     "larger than the largest", o->min_bytes, o->max_bytes);
     if (o->min_bytes < element)
-        return fail(b->err, STATUS_USAGE, "-b %" PRId64 ": one %s takes %" PRId64 " bytes",
-                    o->min_bytes, dtype_name(b->s->dtype), element);
+        return fail(err, STATUS_USAGE, "-b %" PRId64 ": one %s takes %" PRId64 " bytes",
+                    o->min_bytes, dtype_name(s->dtype), element);
     if (o->step_bytes == 0 && o->factor == 1 && o->min_bytes < o->max_bytes)
-        return fail(b->err, STATUS_USAGE, "-f 1: sizes never come from %" PRId64 " to %" PRId64
+        return fail(err, STATUS_USAGE, "-f 1: sizes never come from %" PRId64 " to %" PRId64
                     " bytes; take a factor of 2 or more, or -i", o->min_bytes, o->max_bytes);
     return STATUS_OK;
 }
 
-static int64_t next_size(const struct bench_options *o, int64_t bytes)
+int64_t bench_next_size(const struct bench_options *o, int64_t bytes)
 {
     if (o->step_bytes > 0)
         return bytes > INT64_MAX - o->step_bytes ? INT64_MAX : bytes + o->step_bytes;
@@ -84,7 +84,7 @@ static enum status measure_sizes(struct bench *b)
 {
     enum status status = STATUS_OK;
     const struct bench_options *o = &b->s->bench;
-    for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = next_size(o, bytes)) {
+    for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = bench_next_size(o, bytes)) {
         int64_t first = b->n_rows;
         TRY(bench_size(b, bytes / (int64_t)dtype_size(b->s->dtype)));
         for (int64_t i = first; i < b->n_rows; i++)
@@ -129,7 +129,7 @@ enum status bench(struct settings *s, struct error *err)
     struct error json_err = {""};
     s->bench.pieces = s->pieces; /* settling puts 1 for 0 */
     TRY(settings_settle(s, NULL, err));
-    TRY(settle_sizes(&b));
+    TRY(bench_settle_sizes(s, err));
     TRY(output_check(s->bench.json, err));
     TRY(bench_open_devices(&b));
     TRY(bench_copies(&b));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/format.h"
+#include "common/link_file.h"
 #include "common/quote.h"
 #include "ring/settings.h"
 
@@ -99,16 +100,27 @@ SETTER(set_json)
     return text[0] ? STATUS_OK : fail(err, STATUS_USAGE, "--json '': the name of a file is wanted");
 }
 
+SETTER(set_fit)
+{
+    BENCH_SETTINGS;
+    b->fit = text;
+    return link_file_is_meant(text)
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "--fit %s: the name of a file with a dot in it is wanted, "
+                      "as in this.link", quote_text(text).text);
+}
+
 #define BENCH (1u << COMMAND_BENCH)
 
 const struct option_row bench_rows[N_BENCH_ROWS] = {
-    {'b', "minbytes", "B", BENCH, "the smallest size (default 1K); K, M, G are powers of 1024",
-     set_min},
-    {'e', "maxbytes", "B", BENCH, "the largest size (default 64M)", set_max},
-    {'f', "stepfactor", "F", BENCH, "each size is F times the one before (default 4)", set_factor},
-    {'i', "stepbytes", "B", BENCH, "or so many bytes more than it", set_step},
-    {'n', "iters", "N", BENCH, "all-reduces of a sample, back to back (default 20)", set_calls},
-    {'w', "warmup_iters", "N", BENCH,
+    {'b', "minbytes", "B", BENCH | OPTIONS_FIT,
+     "the smallest size (default 1K); K, M, G are powers of 1024", set_min},
+    {'e', "maxbytes", "B", BENCH | OPTIONS_FIT,
+     "the largest size (default 64M; of --fit 1G)", set_max},
+    {'f', "stepfactor", "F", BENCH | OPTIONS_FIT, "each size is F times the one before (default 4)", set_factor},
+    {'i', "stepbytes", "B", BENCH | OPTIONS_FIT, "or so many bytes more than it", set_step},
+    {'n', "iters", "N", BENCH | OPTIONS_FIT, "all-reduces of a sample, back to back (default 20)", set_calls},
+    {'w', "warmup_iters", "N", BENCH | OPTIONS_FIT,
      "all-reduces before the first sample, rounded up to whole samples,\n"
      "one at least (default 5)",
      set_warmups},
@@ -118,4 +130,8 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "eager, graph, nccl, with commas between (default: all that this\nmachine can do)",
      set_engines},
     {0, "json", "FILE", BENCH, "write the rows there, too, as JSON", set_json},
+    {0, "fit", "FILE", BENCH | OPTIONS_FIT,
+     "fit the modelled clock to this machine, write its numbers there, for\n"
+     "--link, and print what it predicts beside what is measured",
+     set_fit},
 };

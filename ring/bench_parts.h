@@ -1,5 +1,5 @@
-/* bench_parts.h - what bench.c (sizes and judgement), bench_measure.c (one size) and bench_table.c
- * (rows and JSON) share; nobody else includes it.
+/* bench_parts.h - what bench.c (sizes and judgement), bench_measure.c (one size), bench_table.c
+ * (rows and JSON) and fit_table.c (sizes predicted) share; nobody else includes it.
  */
 #ifndef RING_BENCH_PARTS_H
 #define RING_BENCH_PARTS_H
@@ -44,6 +44,10 @@ struct bench {
 
 /* STATUS_WRONG where some row has wrong elements. */
 enum status bench_judge(const struct bench *bench);
+
+/* The smallest and the largest size, and the one behind `bytes`. */
+enum status bench_settle_sizes(struct settings *settings, struct error *err);
+int64_t bench_next_size(const struct bench_options *options, int64_t bytes);
 
 /* ---- bench_measure.c ---- */
 

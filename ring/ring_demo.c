@@ -12,8 +12,10 @@
 
 #include "common/interrupt.h"
 #include "common/quote.h"
+#include "overlap/predict.h"
 #include "overlap/step.h"
 #include "ring/doctor.h"
+#include "ring/fit.h"
 #include "ring/museum.h"
 #include "ring/plan_text.h"
 #include "ring/ring.h"
@@ -248,6 +250,18 @@ out:
     return status;
 }
 
+static enum status command_bench(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct device_model model;
+    if (!s->bench.fit)
+        return bench(s, err);
+    TRY(fit_rings(s, &model, err));
+    TRY(predict_overlap(s, &model, err));
+out:
+    return status;
+}
+
 static enum status command_doctor(struct settings *s, struct error *err)
 {
     (void)s;
@@ -259,7 +273,7 @@ static enum status command_doctor(struct settings *s, struct error *err)
 static enum status (*const commands[N_COMMANDS])(struct settings *, struct error *) = {
     [COMMAND_RING] = command_ring, [COMMAND_PLAN] = command_plan,
     [COMMAND_CHECK] = command_check, [COMMAND_BUGS] = command_bugs,
-    [COMMAND_OVERLAP] = overlap_step, [COMMAND_BENCH] = bench,
+    [COMMAND_OVERLAP] = overlap_step, [COMMAND_BENCH] = command_bench,
     [COMMAND_DOCTOR] = command_doctor,
 };
 

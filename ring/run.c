@@ -479,7 +479,7 @@ out:
     return status;
 }
 
-enum status run_sample(const struct run_sample *sample, int times, int64_t *ns, struct error *err)
+enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
     struct device *device = sample->device;
@@ -489,10 +489,13 @@ enum status run_sample(const struct run_sample *sample, int times, int64_t *ns, 
                 ? device->verbs->graph_launch(device, err)
                 : queue_all(device, sample->plan, sample->init, sample->order, sample->options,
                             err));
+    sample->queued_ns = wall_ns() - begin;
     TRY(device->verbs->sync(device, err));
     *ns = wall_ns() - begin;
-    if (device->facts.simulated)
+    if (device->facts.simulated) {
+        sample->queued_ns = device->facts.queued_ns;
         TRY(modelled_end(device, sample->plan, ns, err));
+    }
 out:
     return status;
 }

@@ -91,13 +91,14 @@ struct run_sample {
     const struct init *init;
     const struct run_options *options; /* untimed */
     struct order *order;               /* owned */
+    int64_t queued_ns;                 /* of the last sample: until the host had queued it all */
 };
 enum status run_sample_open(struct run_sample *sample, struct device *device,
                             const struct plan *plan, const struct init *init,
                             const struct run_options *options, struct error *err);
 /* The plan `times` times, between two syncs; *ns is the host's clock, or on simulated GPUs theirs.
  * Eager: `times` is 1, since events are recorded once; what goes back to back is one plan. */
-enum status run_sample(const struct run_sample *sample, int times, int64_t *ns, struct error *err);
+enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct error *err);
 void run_sample_close(struct run_sample *sample); /* also of a zeroed one; not the device */
 
 /* Writes each rank's data (after the run) to its file: %r in the pattern is the rank. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/format.h"
+#include "common/link_file.h"
 #include "common/options.h"
 #include "common/quote.h"
 
@@ -201,11 +202,19 @@ SETTER(set_link)
     SETTINGS;
     char *end;
     s->link_given = 1;
+    s->link_file = NULL;
     for (int i = 0; i < N_LINKS; i++)
         if (strcmp(text, links[i].name) == 0) {
             set_model(&s->model, links[i].name, links[i].GBps, links[i].us);
             return STATUS_OK;
         }
+    if (link_file_is_meant(text)) {
+        struct error why = {""};
+        if (link_file_read(&s->model, text, &why) != STATUS_OK)
+            return fail(err, STATUS_USAGE, "--link %s", why.text);
+        s->link_file = text;
+        return STATUS_OK;
+    }
     double GBps = strtod(text, &end), us = 0;
     int plain = strspn(text, "0123456789.eE+-:") == strlen(text); /* no blanks, no hexadecimal */
     int numbers = plain && end != text && *end == ':' && end[1] != '\0';
@@ -214,7 +223,8 @@ SETTER(set_link)
     if (!numbers || *end != '\0' || !(GBps >= 1e-6 && GBps <= 1e6) || !(us >= 0 && us <= 1e6))
         return fail(err, STATUS_USAGE,
                     "--link %s: nvlink4, nvlink3, nvlink2, pcie5, pcie4, pcie3 or "
-                    "GBps:us is wanted, as in 25:1.5 (GB/s from 1e-6 to 1e6, us from 0 to 1e6)",
+                    "GBps:us is wanted, as in 25:1.5 (GB/s from 1e-6 to 1e6, us from 0 to 1e6), or "
+                    "the name of a file with a dot in it",
                     quote_text(text).text);
     set_model(&s->model, "link", GBps, us);
     return STATUS_OK;
@@ -390,15 +400,16 @@ SETTER(set_color)
 /* Of overlap's, what still means something with these two. */
 #define EXPLAIN (1u << 20)
 #define SWEEP (1u << 21)
+#define FIT OPTIONS_FIT
 
 static const struct option_row rows[] = {
-    {'g', "gpus", "N", RING | OVERLAP | BENCH | PLAN | BUGS | SWEEP,
+    {'g', "gpus", "N", RING | OVERLAP | BENCH | FIT | PLAN | BUGS | SWEEP,
      "ranks (default: all GPUs if 2 or more, else 4; bugs: 3)",
      set_gpus},
-    {0, "devices", "LIST", RING | OVERLAP | BENCH | SWEEP,
+    {0, "devices", "LIST", RING | OVERLAP | BENCH | FIT | SWEEP,
      "each rank's device, as in 0,1,0,1; repeats share one",
      set_devices},
-    {0, "backend", "B", RING | OVERLAP | BENCH | BUGS | SWEEP,
+    {0, "backend", "B", RING | OVERLAP | BENCH | FIT | BUGS | SWEEP,
      "auto (cuda if there is a GPU), cuda or host (simulated)",
      set_backend},
     {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
@@ -455,10 +466,10 @@ static const struct option_row rows[] = {
      "float32 (default), float64 or int32", set_dtype},
     {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN | SWEEP,
      "sum (default), avg (overlap's), min, max or prod", set_redop},
-    {0, "pieces", "P", RING | OVERLAP | BENCH | PLAN | SWEEP,
+    {0, "pieces", "P", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,
      "cut segments in P: copy and add overlap (default 1)",
      set_pieces},
-    {0, "slots", "S", RING | OVERLAP | BENCH | PLAN | SWEEP,
+    {0, "slots", "S", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,
      "segments an inbox has room for (default 2)",
      set_slots},
     {0, "repeat", "K", RING | PLAN,
@@ -487,14 +498,14 @@ static const struct option_row rows[] = {
      "that the waits allow, or search:K, until one goes wrong",
      set_schedule},
     {0, "delay", "OP:US", RING, "hold one op back for US us, as in s0.copy.r0:300", set_delay},
-    {0, "link", "L", RING | OVERLAP | BENCH | SWEEP,
+    {0, "link", "L", RING | OVERLAP | BENCH | FIT | SWEEP,
      "simulated GPUs: nvlink4 (default), nvlink3, nvlink2,\n"
-     "pcie5, pcie4, pcie3 or GBps:us, as in 25:1.5",
+     "pcie5, pcie4, pcie3, GBps:us, or FILE of bench --fit",
      set_link},
-    {0, "p2p", "W", RING | OVERLAP | BENCH | BUGS | SWEEP,
+    {0, "p2p", "W", RING | OVERLAP | BENCH | FIT | BUGS | SWEEP,
      "real GPUs: auto (default) or off (through the host)",
      set_p2p},
-    {0, "timeout", "S", RING | OVERLAP | BENCH | SWEEP,
+    {0, "timeout", "S", RING | OVERLAP | BENCH | FIT | SWEEP,
      "real GPUs: give up after S seconds (default 60)",
      set_timeout},
     {0, "runs", "K", BUGS, "run what is held back K times (default 10)", set_runs},
@@ -580,6 +591,8 @@ static enum status check_given(const struct settings *s, const struct option_row
         TRY(options_allow(all, N_ALL, given, EXPLAIN, "--explain", err));
     if (s->sweep)
         TRY(options_allow(all, N_ALL, given, SWEEP, "--sweep-cap", err));
+    if (s->bench.fit)
+        TRY(options_allow(all, N_ALL, given, FIT, "--fit", err));
 out:
     return status;
 }

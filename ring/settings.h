@@ -57,6 +57,7 @@ struct settings {
     int n_seeds;                  /* search:K: seeds 0 .. K-1 are tried; else 0 */
     struct device_model model;
     int link_given;
+    const char *link_file;        /* --link, where it is one; or NULL */
     int timeout_s, peer_off;
     const char *cuda_only;        /* an option that was given and only cuda has, or NULL */
 

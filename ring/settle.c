@@ -209,10 +209,10 @@ static int same_file(const char *a, const char *b)
 static enum status check_clash(const struct settings *s, const char *option, const char *given,
                                const char *path, struct error *err)
 {
-    const char *const texts[] = {s->plan_file, s->layers};
+    const char *const texts[] = {s->plan_file, s->layers, s->link_file};
     struct stat info, other;
     int exists = stat(path, &info) == 0;
-    for (int i = 0; exists && i < 2; i++)
+    for (int i = 0; exists && i < 3; i++)
         if (texts[i] && stat(texts[i], &other) == 0 && S_ISREG(other.st_mode) &&
             other.st_dev == info.st_dev && other.st_ino == info.st_ino)
             return fail(err, STATUS_USAGE, "--%s %s: would overwrite the input %s; name another "
@@ -233,6 +233,8 @@ static enum status check_outputs(const struct settings *s, struct error *err)
     char *path = NULL;
     if (s->trace_file)
         TRY(check_clash(s, "trace-file", s->trace_file, s->trace_file, err));
+    if (s->bench.fit)
+        TRY(check_clash(s, "fit", s->bench.fit, s->bench.fit, err));
     if (!s->output)
         return STATUS_OK;
     if (s->n_ranks > 1 && !strstr(s->output, "%r"))

@@ -185,7 +185,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
 {
     enum status status = STATUS_OK;
     char notice[256], times[160], origin[256] = "", fault[120] = "", held_back[120],
-         search[120], model[200], data[300], written[600];
+         search[120], model[320], data[300], written[600];
     struct scene_link *links = NULL;
     const struct device_facts *facts = &story->device->facts;
     show_notice(s, facts, notice, sizeof notice);

@@ -19,5 +19,7 @@ Suite *overlap_suite(void);
 Suite *tools_suite(void);
 Suite *quiz_suite(void);
 Suite *bench_suite(void);
+Suite *link_file_suite(void);
+Suite *fit_suite(void);
 
 #endif

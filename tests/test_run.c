@@ -161,6 +161,103 @@ START_TEST(the_modelled_clock_is_exact)
 }
 END_TEST
 
+#define CHAIN "plan 1\nranks 2\ncount 1000\ninbox 1000\n" \
+              "a: copy 0.data[0:1000] -> 1.inbox[0:1000]\n" \
+              "b: reduce 1.inbox[0:1000] -> 1.data[0:1000] after a arrived\n" \
+              "c: copy 1.data[0:1000] -> 0.data[0:1000] after b ready\n"
+
+/* A copy takes 3500 ns, an add 1750. Every op has a record before it and one behind it. */
+static const struct device_model queueing = {
+    .name = "test", .link_latency_ns = 1500, .link_GBps = 2, .kernel_latency_ns = 250,
+    .memory_GBps = 8, .queue_copy_ns = 1000, .queue_kernel_ns = 2000, .queue_record_ns = 100,
+    .queue_wait_ns = 50, .wait_ns = 300, .graph_launch_ns = 5000, .graph_edge_ns = 700,
+};
+
+static void assert_times(const char *text, enum engine engine, int64_t queue_kernel_ns,
+                         const int64_t begin_ns[3], const int64_t end_ns[3])
+{
+    struct run_options options = {.engine = engine, .timed = 1, .model = queueing};
+    struct bench b;
+    options.model.queue_kernel_ns = queue_kernel_ns;
+    bench_open(&b, BACKEND_HOST, read_plan(text), "index", &options);
+    bench_run(&b);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(b.timing.begin_ns[i], begin_ns[i]);
+        ck_assert_int_eq(b.timing.end_ns[i], end_ns[i]);
+    }
+    bench_close(&b);
+}
+
+/* a's begin is recorded at 100, which is where the trace begins; a itself is queued at 1100. */
+START_TEST(queueing_takes_the_hosts_time)
+{
+    /* Devices are slower: a from 1100 to 4600; b 300 behind its end, from 4900; c from 6950. */
+    assert_times(CHAIN, ENGINE_EAGER, 2000, (int64_t[]){0, 4800, 6850},
+                 (int64_t[]){4500, 6550, 10350});
+    /* The host is slower: b is queued at 1350 + 20000, ends at 23100; c from 23400. */
+    assert_times(CHAIN, ENGINE_EAGER, 20000, (int64_t[]){0, 4800, 23300},
+                 (int64_t[]){4500, 23000, 26800});
+}
+END_TEST
+
+/* 700 ns for each edge, on a lane, too; the host's time for queueing does not count. */
+START_TEST(a_graph_has_edges)
+{
+    assert_times(CHAIN, ENGINE_GRAPH, 20000, (int64_t[]){0, 4200, 6650},
+                 (int64_t[]){3500, 5950, 10150});
+    assert_times("plan 1\nranks 2\ncount 1000\ninbox 1000\n"
+                 "a: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
+                 "b: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
+                 "c: copy 1.data[0:1000] -> 0.inbox[0:1000]\n",
+                 ENGINE_GRAPH, 20000, (int64_t[]){0, 3500, 0}, (int64_t[]){3500, 7700, 3500});
+}
+END_TEST
+
+/* Two launches: 5000 ns to launch, 10150 for the chain, twice. Eager: the host is done when the
+ * last record is queued. */
+START_TEST(samples_count_from_the_first_verb)
+{
+    for (int engine = 0; engine < N_ENGINES; engine++) {
+        const struct run_options options = {.engine = (enum engine)engine, .model = queueing};
+        struct run_sample sample;
+        struct error err = {""};
+        struct bench b;
+        int64_t ns;
+        bench_open(&b, BACKEND_HOST, read_plan(CHAIN), "index", &options);
+        ck_assert_int_eq(run_sample_open(&sample, b.device, &b.plan, &b.init, &b.options, &err), 0);
+        for (int again = 0; again < 2; again++) {
+            ck_assert_int_eq(run_sample(&sample, engine == ENGINE_GRAPH ? 2 : 1, &ns, &err), 0);
+            ck_assert_int_eq(ns, engine == ENGINE_GRAPH ? 30300 : 10350);
+            if (engine == ENGINE_EAGER)
+                ck_assert_int_eq(sample.queued_ns, 2 * 1000 + 2000 + 3 * 100 + 2 * 50);
+        }
+        run_sample_close(&sample);
+        bench_close(&b);
+    }
+}
+END_TEST
+
+/* The copy is queued behind the add's end, so it reads the sum: the inbox's NaN. */
+START_TEST(what_begins_late_reads_late)
+{
+    struct run_options options = {.timed = 1, .model = queueing};
+    struct error err;
+    struct bench b;
+    float got = 0;
+    options.model.queue_copy_ns = 50000;
+    bench_open(&b, BACKEND_HOST,
+               read_plan("plan 1\nranks 2\ncount 10\ninbox 10\n"
+                         "a: reduce 0.inbox[0:10] -> 0.data[0:10]\n"
+                         "b: copy 0.data[0:10] -> 1.data[0:10]\n"),
+               "index", &options);
+    bench_run(&b);
+    ck_assert_int_eq(b.device->verbs->get(b.device, (struct span){1, MEMORY_DATA, 3, 1}, &got,
+                                          &err), 0);
+    ck_assert_msg(got != got, "%g was read", (double)got);
+    bench_close(&b);
+}
+END_TEST
+
 /* Writes one element of one rank anew, as a fault would, and verifies. */
 static struct verdict verdict_after(struct bench *b, int rank, int64_t element, float value)
 {
@@ -250,6 +347,10 @@ Suite *run_suite(void)
     tcase_add_test(tests, reads_come_first_and_writes_later);
     tcase_add_test(tests, a_graph_is_built_once);
     tcase_add_test(tests, the_modelled_clock_is_exact);
+    tcase_add_test(tests, queueing_takes_the_hosts_time);
+    tcase_add_test(tests, a_graph_has_edges);
+    tcase_add_test(tests, samples_count_from_the_first_verb);
+    tcase_add_test(tests, what_begins_late_reads_late);
     tcase_add_test(tests, one_wrong_element_is_found);
     tcase_add_test(tests, ranks_that_agree_can_all_be_wrong);
     tcase_add_test(tests, a_wrong_rank_0_is_found_too);

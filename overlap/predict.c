@@ -1,0 +1,37 @@
+/* predict.c - the same iteration on this machine's devices and on the modelled clock. */
+#include "overlap/predict.h"
+
+#include "overlap/step.h"
+#include "ring/fit.h"
+
+static enum status time_on(const struct settings *s, enum engine engine,
+                           enum device_backend backend, const struct device_model *model,
+                           int64_t *ns, struct error *err)
+{
+    struct settings own = {
+        .command = COMMAND_OVERLAP, .n_ranks = s->n_ranks, .devices = s->devices,
+        .backend = backend, .backend_given = 1, .engine = engine, .count = -1, .pieces = 2,
+        .slots = s->slots, .model = *model, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
+        .layers = PREDICT_LAYERS, .backward_us = PREDICT_BACKWARD_US, .work = WORK_ARITHMETIC,
+        .times_only = backend == BACKEND_HOST,
+    };
+    enum status status = overlap_time(&own, ns, err);
+    settings_free(&own);
+    return status;
+}
+
+enum status predict_overlap(const struct settings *s, const struct device_model *model,
+                            struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t measured_ns, predicted_ns;
+    for (int i = 0; i < N_ENGINES; i++) {
+        const enum engine engine = (enum engine)i;
+        TRY(time_on(s, engine, s->backend, &s->model, &measured_ns, err));
+        TRY(time_on(s, engine, BACKEND_HOST, model, &predicted_ns, err));
+        fit_print_row("overlap " PREDICT_LAYERS, engine_name(engine), (double)predicted_ns / 1e3,
+                      (double)measured_ns / 1e3, stdout);
+    }
+out:
+    return status;
+}

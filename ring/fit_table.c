@@ -1,0 +1,162 @@
+/* fit_table.c - what was fitted, as a file; and what it predicts, beside what is measured. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/built.h"
+#include "common/format.h"
+#include "common/interrupt.h"
+#include "common/link_file.h"
+#include "common/output.h"
+#include "common/quote.h"
+#include "ring/bench_parts.h"
+#include "ring/fit.h"
+
+/* ---- the file ---- */
+
+static void describe_machine(const struct settings *s, FILE *file)
+{
+    const struct device_inventory *found = &s->inventory;
+    if (s->backend == BACKEND_HOST) {
+        fprintf(file, "# simulated GPUs, whose clock was modelled by --link %s\n", s->model.name);
+        return;
+    }
+    for (int rank = 0; rank < s->n_ranks; rank++)
+        fprintf(file, "# rank %d: %s (%s)\n", rank, found->devices[s->device_of[rank]].name,
+                found->devices[s->device_of[rank]].bus);
+    fprintf(file, "# %s, %s\n", found->runtime, found->driver);
+}
+
+enum status fit_write(const struct settings *s, const struct device_model *model,
+                      struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct output output = {.path = NULL};
+    char date[32] = "at an unknown time";
+    const time_t now = time(NULL);
+    const struct tm *utc = gmtime(&now);
+    if (utc)
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", utc);
+    TRY(output_begin(&output, s->bench.fit, err));
+    fprintf(output.file, "# fitted by ring_demo bench --fit, %s, on %d ranks\n", date, s->n_ranks);
+    describe_machine(s, output.file);
+    link_file_write(model, output.file);
+    TRY(output_end(&output, err));
+out:
+    output_discard(&output);
+    return status;
+}
+
+/* ---- the table ---- */
+
+void fit_print_head(const struct settings *s, const struct device_model *m, FILE *file)
+{
+    if (s->backend == BACKEND_HOST)
+        fprintf(file, "# times are MODELLED: no GPU took part; link %s was fitted\n",
+                s->model.name);
+    fprintf(file,
+            "# fitted on %d ranks, written to %s\n"
+            "# a copy: %.4g us + bytes / %.4g GB/s; a kernel: %.4g us + bytes touched / %.4g GB/s\n"
+            "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a wait "
+            "lasts %.4g\n"
+            "# a graph: %.4g us to launch, %.4g us for each edge\n"
+            "#\n"
+            "# what                 engine   predicted us    measured us   error %%\n",
+            s->n_ranks, quote_path(s->bench.fit).text, (double)m->link_latency_ns / 1e3,
+            m->link_GBps, (double)m->kernel_latency_ns / 1e3, m->memory_GBps,
+            (double)m->queue_copy_ns / 1e3, (double)m->queue_kernel_ns / 1e3,
+            (double)m->queue_record_ns / 1e3, (double)m->queue_wait_ns / 1e3,
+            (double)m->wait_ns / 1e3, (double)m->graph_launch_ns / 1e3,
+            (double)m->graph_edge_ns / 1e3);
+    fflush(file);
+}
+
+void fit_print_row(const char *what, const char *engine, double predicted_us, double measured_us,
+                   FILE *file)
+{
+    fprintf(file, "  %-20s %-6s %14.2f %14.2f", what, engine, predicted_us, measured_us);
+    if (measured_us > 0)
+        fprintf(file, " %+9.1f\n", 100 * (predicted_us / measured_us - 1));
+    else
+        fprintf(file, " %9s\n", "n/a");
+    fflush(file);
+}
+
+/* ---- rings ---- */
+
+/* One size on both: the same plans, by the engines that both have. */
+static enum status compare_size(struct bench *measured, struct bench *predicted, int64_t bytes)
+{
+    enum status status = STATUS_OK;
+    const int64_t count = bytes / (int64_t)dtype_size(measured->s->dtype);
+    const int64_t first = measured->n_rows;
+    char size[FORMAT_SIZE], what[FORMAT_SIZE + 8];
+    TRY(bench_size(measured, count));
+    TRY(bench_size(predicted, count));
+    for (int64_t i = first; i < measured->n_rows; i++) {
+        const struct bench_row *row = &measured->rows[i];
+        snprintf(what, sizeof what, "ring %s", format_bytes(row->bytes, size));
+        fit_print_row(what, bench_engine_name(row->engine), predicted->rows[i].median_us,
+                      row->median_us, measured->out);
+    }
+out:
+    return status;
+}
+
+static enum status compare_rings(struct settings *s, const struct device_model *model,
+                                 struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct settings simulated = *s;
+    struct bench measured = {.s = s, .out = stdout, .err = err};
+    struct bench predicted = {.s = &simulated, .out = stdout, .err = err, .simulated = 1};
+    const struct bench_options *o = &s->bench;
+    simulated.backend = BACKEND_HOST;
+    simulated.model = *model;
+    measured.on[BENCH_EAGER] = measured.on[BENCH_GRAPH] = 1;
+    predicted.on[BENCH_EAGER] = predicted.on[BENCH_GRAPH] = 1;
+    TRY(bench_open_devices(&measured));
+    for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = bench_next_size(o, bytes))
+        TRY(compare_size(&measured, &predicted, bytes));
+out:
+    if (measured.device)
+        measured.device->verbs->close(measured.device);
+    free(measured.names);
+    free(measured.rows);
+    free(predicted.rows);
+    return status;
+}
+
+/* Of ranks that share a device neither link nor engine can be told apart. */
+static enum status check_ranks(const struct settings *s, struct error *err)
+{
+    if (s->n_ranks < 2)
+        return fail(err, STATUS_MACHINE, "--fit: one rank copies to nobody; two GPUs or more are "
+                    "wanted");
+    for (int rank = 0; rank < s->n_ranks; rank++)
+        for (int other = 0; other < rank; other++)
+            if (s->device_of[rank] == s->device_of[other])
+                return fail(err, STATUS_USAGE, "--fit: ranks %d and %d share device %d; a device "
+                            "for each rank is wanted", other, rank, s->device_of[rank]);
+    return STATUS_OK;
+}
+
+enum status fit_rings(struct settings *s, struct device_model *model, struct error *err)
+{
+    enum status status = STATUS_OK;
+    s->bench.pieces = s->pieces;
+    s->bench.check = 0; /* bench does that */
+    TRY(settings_settle(s, NULL, err));
+    TRY(bench_settle_sizes(s, err));
+    TRY(check_ranks(s, err));
+    TRY(output_check(s->bench.fit, err));
+    interrupt_catch();
+    TRY(fit_measure(s, model, err));
+    link_file_name(model, s->bench.fit);
+    TRY(fit_write(s, model, err));
+    fit_print_head(s, model, stdout);
+    TRY(compare_rings(s, model, err));
+out:
+    return status;
+}

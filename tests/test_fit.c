@@ -1,0 +1,119 @@
+/* test_fit.c - the fit of a model gives the model back. */
+#include "ring/fit.h" /* first: check.h defines a macro `fail` */
+
+#include <check.h>
+#include <string.h>
+
+#include "tests/suites.h"
+
+static int device_of[] = {0, 1, 2, 3, 4};
+
+static const struct device_model models[] = {
+    {.link_latency_ns = 2400, .link_GBps = 392, .kernel_latency_ns = 2000, .memory_GBps = 4800},
+    {.link_latency_ns = 0, .link_GBps = 15.75, .kernel_latency_ns = 0, .memory_GBps = 900},
+    /* the host is slower than the devices */
+    {.link_latency_ns = 2400, .link_GBps = 392, .kernel_latency_ns = 1500, .memory_GBps = 3210,
+     .queue_copy_ns = 4321, .queue_kernel_ns = 3987, .queue_record_ns = 876, .queue_wait_ns = 543,
+     .wait_ns = 1234, .graph_launch_ns = 6789, .graph_edge_ns = 2345},
+    /* and much faster */
+    {.link_latency_ns = 98765, .link_GBps = 31.5, .kernel_latency_ns = 54321, .memory_GBps = 123,
+     .queue_copy_ns = 1, .queue_kernel_ns = 2, .queue_record_ns = 3, .queue_wait_ns = 4,
+     .wait_ns = 50000, .graph_launch_ns = 3, .graph_edge_ns = 77777},
+    /* what is not there stays 0 */
+    {.link_latency_ns = 1000, .link_GBps = 100, .kernel_latency_ns = 3000, .memory_GBps = 2000,
+     .queue_wait_ns = 5000},
+    {.link_latency_ns = 1000, .link_GBps = 100, .kernel_latency_ns = 3000, .memory_GBps = 2000,
+     .graph_launch_ns = 5000},
+    {.link_latency_ns = 1000, .link_GBps = 100, .kernel_latency_ns = 3000, .memory_GBps = 2000,
+     .wait_ns = 5000, .queue_record_ns = 10},
+};
+#define N_MODELS (int)(sizeof models / sizeof *models)
+
+static void assert_same(const struct device_model *got, const struct device_model *want)
+{
+#define SAME(member) ck_assert_int_eq(got->member, want->member)
+    SAME(link_latency_ns);
+    ck_assert_double_eq(got->link_GBps, want->link_GBps);
+    SAME(kernel_latency_ns);
+    ck_assert_double_eq(got->memory_GBps, want->memory_GBps);
+    SAME(queue_copy_ns);
+    SAME(queue_kernel_ns);
+    SAME(queue_record_ns);
+    SAME(queue_wait_ns);
+    SAME(wait_ns);
+    SAME(graph_launch_ns);
+    SAME(graph_edge_ns);
+}
+
+START_TEST(the_fit_of_a_model_is_the_model)
+{
+    for (int n = 2; n <= 5; n++) {
+        struct settings s = {.n_ranks = n, .device_of = device_of, .backend = BACKEND_HOST,
+                             .model = models[_i]};
+        struct device_model model;
+        struct error err = {""};
+        ck_assert_int_eq(init_parse(&s.data, "index", DTYPE_FLOAT32, 0, &err), STATUS_OK);
+        ck_assert_msg(fit_measure(&s, &model, &err) == STATUS_OK, "%s", err.text);
+        assert_same(&model, &models[_i]);
+        init_free(&s.data);
+    }
+}
+END_TEST
+
+START_TEST(queueing_that_cannot_be_kept_apart_is_refused)
+{
+    struct settings s = {.n_ranks = 2, .device_of = device_of, .backend = BACKEND_HOST,
+                         .model = models[0]};
+    struct device_model model;
+    struct error err = {""};
+    s.model.queue_kernel_ns = 100000000;
+    ck_assert_int_eq(init_parse(&s.data, "index", DTYPE_FLOAT32, 0, &err), STATUS_OK);
+    ck_assert_int_eq(fit_measure(&s, &model, &err), STATUS_MACHINE);
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot be kept apart"));
+    init_free(&s.data);
+}
+END_TEST
+
+/* By hand. Exact: 10 + x / 2. Not exact: y = 1000 at x = 0, and 2000 and 4000 at 1: the line goes
+ * through the first, and its slope has the least (1000 - slope)^2 / 4 + (3000 - slope)^2 / 16. With
+ * y = x - 100 the latency would be -100: it is 0, and y / x the mean by the weights (x / y)^2. */
+START_TEST(a_line_has_the_least_relative_errors)
+{
+    static const double x[] = {0, 10, 1000}, y[] = {10, 15, 510};
+    static const double x2[] = {0, 1, 1}, y2[] = {1000, 2000, 4000};
+    static const double x3[] = {1100, 10100}, y3[] = {1000, 10000};
+    double latency, rate;
+    struct error err = {""};
+    ck_assert_int_eq(fit_line(x, y, 3, &latency, &rate, &err), STATUS_OK);
+    ck_assert_double_eq_tol(latency, 10, 1e-9);
+    ck_assert_double_eq_tol(rate, 2, 1e-9);
+    ck_assert_int_eq(fit_line(x2, y2, 3, &latency, &rate, &err), STATUS_OK);
+    ck_assert_double_eq_tol(latency, 1000, 1e-9);
+    ck_assert_double_eq_tol(1 / rate, 1400, 1e-9);
+    ck_assert_int_eq(fit_line(x3, y3, 2, &latency, &rate, &err), STATUS_OK);
+    ck_assert_double_eq(latency, 0);
+    ck_assert_double_eq_tol(1 / rate, (1.1 + 1.01) / (1.1 * 1.1 + 1.01 * 1.01), 1e-9);
+}
+END_TEST
+
+START_TEST(times_that_do_not_grow_are_refused)
+{
+    static const double x[] = {4, 1000, 1000000}, y[] = {50, 49, 48};
+    double latency, rate;
+    struct error err = {""};
+    ck_assert_int_eq(fit_line(x, y, 3, &latency, &rate, &err), STATUS_MACHINE);
+    ck_assert_ptr_nonnull(strstr(err.text, "of 50 ns for 4 bytes and of 48 ns for 1e+06 bytes"));
+}
+END_TEST
+
+Suite *fit_suite(void)
+{
+    Suite *suite = suite_create("fit");
+    TCase *tests = tcase_create("fit");
+    tcase_add_loop_test(tests, the_fit_of_a_model_is_the_model, 0, N_MODELS);
+    tcase_add_test(tests, queueing_that_cannot_be_kept_apart_is_refused);
+    tcase_add_test(tests, a_line_has_the_least_relative_errors);
+    tcase_add_test(tests, times_that_do_not_grow_are_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
