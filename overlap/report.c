@@ -63,6 +63,9 @@ static void print_backward(const struct step *p)
     } else if (!s->random)
         fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
                 step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
+    if (s->link_file && !s->random)
+        fprintf(p->out, "  link      %s: %.4g us + bytes / %.6g GB/s\n", s->model.name,
+                step_us(s->model.link_latency_ns), s->model.link_GBps);
     snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
              show_engine(s->engine, s->backend == BACKEND_HOST, 0));
     format_words(p->out, "engine", line);

@@ -1385,7 +1385,8 @@ for command in 'ring' 'overlap --times-only' 'bench -e 1K'; do
     # shellcheck disable=SC2086
     run $command -g 2 --link own.link
     wants_status 0
-    wants_line 'link own.link: 3 us + bytes / 40 GB/s' "$top/out"
+    flatten
+    wants_line 'own.link: 3 us + bytes / 40 GB/s'
     verdict "$command --link FILE names the file"
 done
 run bench -g 2 -b 1K -e 1K --link own.link
