@@ -84,7 +84,7 @@ struct device_facts {
     struct device_link *links;    /* [n_links]: setup's */
     enum device_path *paths;      /* [n_links] */
     int64_t clock_error_ns;       /* largest uncertainty between two devices' clocks; 0 = exact */
-    int64_t queued_ns;            /* simulated: when the host had queued the last verb of this run */
+    int64_t queued_ns;            /* simulated: when the host had queued the last verb of a run */
 };
 
 struct device {
@@ -115,10 +115,10 @@ struct device_verbs {
      * no such span. */
     void *(*address)(struct device *d, struct span at);
 
-    /* The stream itself, for a library that queues on it; what it queues then comes behind all that
-     * precedes it on the stream. Asked for anew before each of its calls, since it starts a round as
-     * a verb that queues does. On cuda a cudaStream_t, refused while a graph is kept; host: refused,
-     * it has none. */
+    /* The stream itself, for a library that queues on it; what it queues then comes behind all
+     * that precedes it on the stream. Asked for anew before each of its calls, since it starts a
+     * round as a verb that queues does. On cuda a cudaStream_t, refused while a graph is kept;
+     * host: refused, it has none. */
     enum status (*stream)(struct device *d, int stream, void **out, struct error *err);
 
     /* Queue to[i] = from[i]. Any ranks; counts are equal; the stream belongs to the sender. */

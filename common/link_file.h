@@ -1,4 +1,4 @@
-/* link_file.h - a device_model (device.h) as a text file: what `bench --fit` writes, `--link` reads.
+/* link_file.h - a device_model (device.h) as text: what `bench --fit` writes and `--link` reads.
  *
  *     link 1                        first, but for comments: the version
  *     copy_latency 2400 ns          one line for each number: name, value, unit

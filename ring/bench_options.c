@@ -117,9 +117,11 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "the smallest size (default 1K); K, M, G are powers of 1024", set_min},
     {'e', "maxbytes", "B", BENCH | OPTIONS_FIT,
      "the largest size (default 64M; of --fit 1G)", set_max},
-    {'f', "stepfactor", "F", BENCH | OPTIONS_FIT, "each size is F times the one before (default 4)", set_factor},
+    {'f', "stepfactor", "F", BENCH | OPTIONS_FIT,
+     "each size is F times the one before (default 4)", set_factor},
     {'i', "stepbytes", "B", BENCH | OPTIONS_FIT, "or so many bytes more than it", set_step},
-    {'n', "iters", "N", BENCH | OPTIONS_FIT, "all-reduces of a sample, back to back (default 20)", set_calls},
+    {'n', "iters", "N", BENCH | OPTIONS_FIT,
+     "all-reduces of a sample, back to back (default 20)", set_calls},
     {'w', "warmup_iters", "N", BENCH | OPTIONS_FIT,
      "all-reduces before the first sample, rounded up to whole samples,\n"
      "one at least (default 5)",

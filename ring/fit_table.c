@@ -58,8 +58,8 @@ void fit_print_head(const struct settings *s, const struct device_model *m, FILE
     fprintf(file,
             "# fitted on %d ranks, written to %s\n"
             "# a copy: %.4g us + bytes / %.4g GB/s; a kernel: %.4g us + bytes touched / %.4g GB/s\n"
-            "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a wait "
-            "lasts %.4g\n"
+            "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a "
+            "wait lasts %.4g\n"
             "# a graph: %.4g us to launch, %.4g us for each edge\n"
             "#\n"
             "# what                 engine   predicted us    measured us   error %%\n",

@@ -160,8 +160,8 @@ SETTER(set_engine)
         }
     return s->engine != ENGINE_NCCL || s->command == COMMAND_OVERLAP
                ? STATUS_OK
-               : fail(err, STATUS_USAGE, "--engine nccl: NCCL shows none of its steps, so it is for "
-                      "overlap and bench; eager or graph is wanted");
+               : fail(err, STATUS_USAGE, "--engine nccl: NCCL shows none of its steps, so it is "
+                      "for overlap and bench; eager or graph is wanted");
 }
 
 SETTER(set_trace)
@@ -492,7 +492,7 @@ static const struct option_row rows[] = {
     {0, "quiz", NULL, RING | OVERLAP, "ask about each step of the finished run", set_quiz},
     {0, "seed", "S", RING | OVERLAP, "the same S, the same questions of --quiz", set_seed},
     {0, "engine", "E", RING | OVERLAP | SWEEP,
-     "eager (default), graph: one CUDA graph, overlap: or nccl", set_engine},
+     "eager (default), graph or, of overlap, nccl", set_engine},
     {0, "schedule", "S", RING | OVERLAP,
      "simulated GPUs: model (default), random:SEED, any order\n"
      "that the waits allow, or search:K, until one goes wrong",

@@ -1375,6 +1375,67 @@ host_bench_refused 2 "--count is not an option of this command" --count 5
 host_bench_refused 2 "--trace is not an option of this command" --trace
 refused 2 "--minbytes is not an option of this command" -b 5
 
+# bench --fit of a model gives it back: the file, and the predictions, are those of the file's model.
+clear_folder
+cat >own.link <<'END'
+link 1
+copy_latency    3000 ns
+copy_rate       40 GB/s
+kernel_latency  1500 ns
+memory_rate     1000 GB/s
+queue_copy      4000 ns
+queue_kernel    3000 ns
+queue_record    800 ns
+queue_wait      500 ns
+wait_latency    1200 ns
+graph_launch    7000 ns
+graph_edge      900 ns
+END
+numbers() { sed 's/ *#.*//; /^$/d; s/  */ /g' "$1"; }
+run bench -g 2 --link own.link --fit back.link
+wants_status 0
+wants_silence
+wants_line 'link own.link was fitted' "$top/out"
+numbers own.link >want
+numbers back.link >got
+wants_same want got "the numbers are not those that were fitted: $(diff want got | head -3)"
+grep -v '^#' "$top/out" | awk '$NF + 0 > 0.1 || $NF + 0 < -0.1 || $(NF - 1) + 0 <= 0 { exit 1 }' ||
+    complain "$(grep -v '^#' "$top/out")"
+[ "$(grep -c '^  ring ' "$top/out") $(grep -c '^  overlap ' "$top/out")" = '22 2' ] ||
+    complain "there are not 22 rows of rings and 2 of overlap"
+wants_files 'back.link got own.link want'
+verdict "bench --fit gives the model back"
+for command in 'ring' 'overlap --times-only' 'bench -e 1K'; do
+    # shellcheck disable=SC2086
+    run $command -g 2 --link own.link
+    wants_status 0
+    flatten
+    wants_line 'own.link: 3 us + bytes / 40 GB/s'
+    verdict "$command --link FILE names the file"
+done
+run bench -g 2 -b 1K -e 1K --link own.link
+# 20 all-reduces of 4 copies and 2 adds, each with a record: 26.8 us, and at least one wait
+grep ' eager ' "$top/out" | awk '$10 > 26.8 { found = 1 } END { exit !found }' ||
+    complain "queueing costs nothing: $(grep ' eager ' "$top/out")"
+# launch, three ops, two edges: 7 + (3 + .0128) x 2 + 1.5 + .0015 + 2 x .9 us
+grep ' graph ' "$top/out" | awk '$10 == 16.33 { found = 1 } END { exit !found }' ||
+    complain "a graph's time is not as by hand: $(grep ' graph ' "$top/out")"
+verdict "bench --link FILE: what queueing costs, and a graph"
+refused 2 "--fit own.link: would overwrite the input own.link" bench -g 2 --link own.link --fit own.link
+refused 2 "name of a file with a dot" bench --backend host --fit nodot
+refused 2 "cannot be written" bench --backend host --fit none/a.link
+refused 2 "--json with --fit: it would change nothing" bench --backend host --fit a.link --json a.json
+refused 2 "--check with --fit: it would change nothing" bench --backend host --fit a.link -c 1
+refused 3 "one rank copies to nobody" bench --backend host -g 1 --fit a.link
+refused 2 "ranks 0 and 2 share device 0" bench --backend host --devices 0,1,0 --fit a.link
+echo 'copy_latency 1 ns' >bad.link
+for command in ring overlap bench; do
+    refused 2 "--link bad.link:1: 'copy_latency': the first line is wanted to be 'link 1'" \
+        $command --backend host --link bad.link
+done
+wants_files 'back.link bad.link got own.link want'
+verdict "bench --fit: a refusal leaves no file"
+
 # What was measured before an error stays, in the table and in the file.
 clear_folder
 run bench --backend host -g 2 -b 1K -i 1048576G -e 1048577G --json bench.json

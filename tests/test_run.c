@@ -217,7 +217,7 @@ END_TEST
  * last record is queued. */
 START_TEST(samples_count_from_the_first_verb)
 {
-    for (int engine = 0; engine < N_ENGINES; engine++) {
+    for (int engine = 0; engine <= ENGINE_GRAPH; engine++) {
         const struct run_options options = {.engine = (enum engine)engine, .model = queueing};
         struct run_sample sample;
         struct error err = {""};
