@@ -114,6 +114,39 @@ test("every button", async () => {
   await page.finish();
 });
 
+for (const args of ["-g 4", SMALL])
+  test(`the start of ${args}: nothing has begun, and Home and steps back reach it again`, async () => {
+    const page = await open(args), seen = () => page.evaluate(() => ["sentence", "ring", "now", "state"]
+      .map(id => document.getElementById(id).innerText).join("\n"));
+    const start = await seen();
+    assert.match(start, /^Before the (first step|backward pass)/);
+    assert.equal(await page.locator(".pill, .card.busy, #now td.does").count(), 0);
+    await press(page, "Shift+ArrowRight");
+    await press(page, "Escape");
+    assert.notEqual(await seen(), start);
+    await press(page, "Home");
+    assert.equal(await seen(), start);
+    await press(page, "ArrowRight", 2);
+    assert.ok(await page.locator(".card.busy").count() > 0);
+    await press(page, "ArrowLeft", 2);
+    assert.equal(await seen(), start);
+    await press(page, "m");
+    assert.equal(await page.locator(".pill, .card.busy, #now td.does").count(), 0, "in lock step");
+    await page.finish();
+  });
+
+test("without ops the controls are off, and say why", async () => {
+  const page = await open("-g 1");
+  for (const id of ["play", "to-begin", "step-back", "step-on", "op-back", "op-on", "to-end", "real",
+                    "lock", "speed"]) {
+    assert.ok(await page.locator(`#${id}`).isDisabled(), id);
+    assert.match(await page.getAttribute(`#${id}`, "title"), /^Nothing to replay: /);
+  }
+  assert.match(await text(page, "#clock"), /nothing to replay/);
+  assert.ok(await page.locator("#theme").isEnabled());
+  await page.finish();
+});
+
 test("play, pause, speed, and the end", async () => {
   const page = await open("-g 4"), play = page.locator("#play");
   await page.selectOption("#speed", "0.5");
@@ -160,7 +193,7 @@ test("every key", async () => {
   await press(page, "Home");
   assert.equal(await us(page), 0);
   await press(page, "m");
-  assert.match(await text(page, "#clock"), /^beat 1 of/);
+  assert.match(await text(page, "#clock"), /^beat 0 of/);
   await press(page, "m");
   await press(page, "-");
   assert.equal(await page.inputValue("#speed"), "0.5");
