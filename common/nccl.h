@@ -51,8 +51,8 @@ struct nccl_verbs {
                          struct error *err);
     enum status (*sync)(struct nccl *nccl, struct error *err); /* with the time-out of open */
 
-    /* Queues one all-reduce, in place, of data[0 ..] on streams[0 ..], a buffer and a stream on each
-     * rank's device: both are the caller's, who orders the streams and waits for them. */
+    /* Queues one all-reduce, in place, of data[0 ..] on streams[0 ..], a buffer and a stream on
+     * each rank's device: both are the caller's, who orders the streams and waits for them. */
     enum status (*reduce)(struct nccl *nccl, void *const *streams, void *const *data,
                           int64_t count, enum dtype dtype, enum redop redop, struct error *err);
     /* What was queued on a caller's stream did not end: close will not wait for it. */

@@ -64,8 +64,8 @@ static void print_backward(const struct step *p)
         fprintf(p->out, "            (a kernel takes at least %g us%s)\n",
                 step_us(s->model.kernel_latency_ns), s->slow ? ", on the slow rank, too" : "");
     if (p->calls)
-        snprintf(line, sizeof line, "nccl (NCCL %s: one ncclAllReduce a bucket and rank, on the send "
-                 "lane)", p->calls->nccl->version);
+        snprintf(line, sizeof line, "nccl (NCCL %s: one ncclAllReduce a bucket and rank, on the "
+                 "send lane)", p->calls->nccl->version);
     else
         snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
                  show_engine(s->engine, s->backend == BACKEND_HOST, 0));
@@ -87,8 +87,8 @@ static void print_proof(const struct step *p)
     char line[320];
     if (p->calls && !step_refuted(p, &story->proof))
         snprintf(line, sizeof line, "%" PRId64 " ops and calls: no two of them collide, where a "
-                 "call reads and writes the rank's part of its bucket. What NCCL does within a call "
-                 "is not proven", story->plan.n_ops);
+                 "call reads and writes the rank's part of its bucket. What NCCL does within a "
+                 "call is not proven", story->plan.n_ops);
     else
         proof_line(&story->plan, &story->proof, line, sizeof line);
     format_words(p->out, "proof", line);

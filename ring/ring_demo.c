@@ -12,6 +12,7 @@
 
 #include "common/interrupt.h"
 #include "common/quote.h"
+#include "overlap/compare.h"
 #include "overlap/step.h"
 #include "ring/doctor.h"
 #include "ring/museum.h"
@@ -256,10 +257,15 @@ static enum status command_doctor(struct settings *s, struct error *err)
     return STATUS_OK;
 }
 
+static enum status command_bench(struct settings *s, struct error *err)
+{
+    return s->bench.overlap ? overlap_compare(s, err) : bench(s, err);
+}
+
 static enum status (*const commands[N_COMMANDS])(struct settings *, struct error *) = {
     [COMMAND_RING] = command_ring, [COMMAND_PLAN] = command_plan,
     [COMMAND_CHECK] = command_check, [COMMAND_BUGS] = command_bugs,
-    [COMMAND_OVERLAP] = overlap_step, [COMMAND_BENCH] = bench,
+    [COMMAND_OVERLAP] = overlap_step, [COMMAND_BENCH] = command_bench,
     [COMMAND_DOCTOR] = command_doctor,
 };
 

@@ -122,8 +122,8 @@ static enum status do_op(struct device *device, const struct plan *plan, const s
     }
 }
 
-/* What comes before an op. Waits for ops below `synced` in the sequence (positions[] tells) are over:
- * a sync has seen them. */
+/* What comes before an op. Waits for ops below `synced` in the sequence (positions[] tells) are
+ * over: a sync has seen them. */
 static enum status queue_waits(struct device *device, const struct plan *plan, int64_t id,
                                const struct run_options *options, const int64_t *positions,
                                int64_t synced, struct error *err)

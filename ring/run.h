@@ -36,8 +36,8 @@ const char *engine_name(enum engine engine); /* "eager" */
 
 /* All-reduces that a library makes on the devices' streams, in place of the plan's ops. Where these
  * are given, each op of kind scale on a send lane stands for a rank's part in a call, with the span
- * that the call reads and writes there; those of one call lie next to each other in the plan, rank 0
- * first, and wait for earlier ops only. Once the waits of all of them are queued, so is the call:
+ * that the call reads and writes there; those of one call lie next to each other in the plan, rank
+ * 0 first, and wait for earlier ops only. Once the waits of all of them are queued, so is the call:
  * queue() gets the first of them. Not with a graph, nor for run_values. */
 struct run_calls {
     enum status (*queue)(void *context, struct device *device, const struct op *ops,

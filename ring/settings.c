@@ -159,8 +159,8 @@ SETTER(set_engine)
         }
     return s->engine != ENGINE_NCCL || s->command == COMMAND_OVERLAP
                ? STATUS_OK
-               : fail(err, STATUS_USAGE, "--engine nccl: NCCL shows none of its steps, so it is for "
-                      "overlap and bench; eager or graph is wanted");
+               : fail(err, STATUS_USAGE, "--engine nccl: NCCL shows none of its steps, so it is "
+                      "for overlap and bench; eager or graph is wanted");
 }
 
 SETTER(set_trace)
@@ -382,11 +382,12 @@ SETTER(set_color)
 
 #define RING (1u << COMMAND_RING)
 #define OVERLAP (1u << COMMAND_OVERLAP)
-#define BENCH (1u << COMMAND_BENCH)
+#define BENCH (1u << COMMAND_BENCH | OPTIONS_SIZES | OPTIONS_COMPARE)
+#define COMPARE (1u << COMMAND_BENCH | OPTIONS_COMPARE)
 #define PLAN (1u << COMMAND_PLAN)
 #define CHECK (1u << COMMAND_CHECK)
 #define BUGS (1u << COMMAND_BUGS)
-#define EVERY ((1u << N_COMMANDS) - 1)
+#define EVERY (((1u << N_COMMANDS) - 1) | OPTIONS_SIZES | OPTIONS_COMPARE)
 /* Of overlap's, what still means something with these two. */
 #define EXPLAIN (1u << 20)
 #define SWEEP (1u << 21)
@@ -403,21 +404,21 @@ static const struct option_row rows[] = {
     {0, "backend", "B", RING | OVERLAP | BENCH | BUGS | SWEEP,
      "auto, cuda or host (simulated GPUs); auto: cuda if there is a GPU",
      set_backend},
-    {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "model", "M", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "article (overlap's default), mlp, resnet18, resnet50 or gpt2: plan\n"
      "prints overlap's plan then",
      set_network},
-    {0, "layers", "L", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "layers", "L", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "layers of one's own: 20x6.25MiB, or a file with lines NAME COUNT\n"
      "[FLOP], one for each tensor",
      set_layers},
-    {0, "bucket-rule", "R", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "bucket-rule", "R", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "pytorch (default), pytorch-explicit (of article, and where a cap is\n"
      "given) or one", set_bucket_rule},
-    {0, "bucket-cap-mb", "X", OVERLAP | PLAN | EXPLAIN,
+    {0, "bucket-cap-mb", "X", OVERLAP | COMPARE | PLAN | EXPLAIN,
      "a bucket closes when it has X MiB or more (default 25)",
      set_cap},
-    {0, "first-bucket-mb", "X", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "first-bucket-mb", "X", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "the same of the first bucket (pytorch: 1)",
      set_first},
     {0, "sweep-cap", "LIST", OVERLAP | SWEEP,
@@ -482,7 +483,7 @@ static const struct option_row rows[] = {
     {0, "step", NULL, RING, "pause after each ring step of the trace", set_step},
     {0, "engine", "E", RING | OVERLAP | SWEEP,
      "eager (default): queue op by op; or graph: build one CUDA graph of\n"
-     "the same ops and waits, and launch that; overlap: or nccl, whose\n"
+     "the same ops and waits, and launch that; of overlap also nccl, whose\n"
      "all-reduces take the place of the ring's ops",
      set_engine},
     {0, "quiz", NULL, RING | OVERLAP,
@@ -576,6 +577,9 @@ static enum status check_given(const struct settings *s, const struct option_row
         TRY(options_allow(all, N_ALL, given, EXPLAIN, "--explain", err));
     if (s->sweep)
         TRY(options_allow(all, N_ALL, given, SWEEP, "--sweep-cap", err));
+    if (s->command == COMMAND_BENCH)
+        TRY(options_allow(all, N_ALL, given, s->bench.overlap ? OPTIONS_COMPARE : OPTIONS_SIZES,
+                          s->bench.overlap ? "--overlap" : "a table of sizes", err));
 out:
     return status;
 }

@@ -15,6 +15,11 @@
 #include "ring/bugs.h"
 #include "ring/run.h"
 
+/* Further bits of option_row.commands: of bench's options, what means something to its table of
+ * sizes, and to bench --overlap. */
+#define OPTIONS_SIZES (1u << 22)
+#define OPTIONS_COMPARE (1u << 23)
+
 enum command {
     COMMAND_RING, COMMAND_OVERLAP, COMMAND_BENCH, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS,
     COMMAND_DOCTOR, N_COMMANDS
