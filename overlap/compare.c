@@ -195,7 +195,8 @@ static void print_head(const struct compare *c)
            format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
            dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
     if (s->backend == BACKEND_HOST)
-        printf("# times are MODELLED: simulated GPUs, link %s, and no data moves\n", s->model.name);
+        printf("# times are MODELLED: simulated GPUs, link %s, and no data moves\n",
+               s->model.name);
     else if (p->notice[0])
         printf("# note: %s\n", p->notice);
     for (int rank = 0; rank < s->n_ranks && s->backend == BACKEND_CUDA; rank++)

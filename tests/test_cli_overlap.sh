@@ -57,6 +57,13 @@ refused 2 "a single rank sends nothing" bench --overlap --backend host -g 1
 refused 2 "--minbytes with --overlap" bench --overlap -b 4
 refused 2 "--layers with a table of sizes" bench --layers 4x1MiB
 refused 2 "gradients are floats" bench --overlap --backend host -d int32
+# tests/ddp.py without a GPU, or without torch: one line, and the status of a machine that cannot.
+if python=$(command -v python3); then
+    CUDA_VISIBLE_DEVICES='' $python "$OLDPWD/tests/ddp.py" --backward-us 9 >"$top/out" 2>"$top/err"
+    [ $? = 3 ] || complain "not exit status 3"
+    [ "$(grep -c '^ddp.py: ' "$top/err")" = 1 ] && [ ! -s "$top/out" ] || complain "not one line"
+    verdict "tests/ddp.py says why it cannot run"
+fi
 run overlap --backend host --model gpt2 -g 8 --times-only
 wants_status 0
 wants_line 'moves no data' "$top/out"
