@@ -115,9 +115,9 @@ struct device_verbs {
      * no such span. */
     void *(*address)(struct device *d, struct span at);
 
-    /* The stream itself, for a library that queues on it; what it queues then comes behind all
-     * that precedes it on the stream. Asked for anew before each of its calls, since it starts a
-     * round as a verb that queues does. On cuda a cudaStream_t, refused while a graph is kept;
+    /* The stream itself, for a library that queues on it; what it queues comes behind all that
+     * precedes it on the stream. Asked for anew before each of its calls, since it begins what sync
+     * ends, as a verb that queues does. On cuda a cudaStream_t, refused while a graph is kept;
      * host: refused, it has none. */
     enum status (*stream)(struct device *d, int stream, void **out, struct error *err);
 

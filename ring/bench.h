@@ -29,6 +29,7 @@ struct bench_options {
     int factor;                               /* 1: one size alone */
     int calls, warmups;                       /* of a sample; before the first one */
     int check;
+    int overlap;                              /* overlap/compare.h instead of the table of sizes */
     int pieces;                               /* 0: by size */
     int engines_given, engines[N_BENCH_ENGINES]; /* which were named */
     const char *json;                         /* a file's name, or NULL */
@@ -38,11 +39,8 @@ struct bench_options {
 /* Also what is taken where an option is left out. */
 extern const struct bench_options bench_defaults;
 
-/* A bit of option_row.commands: what means something with --fit. */
-#define OPTIONS_FIT (1u << 22)
-
 /* The options that only bench has; they are set in struct settings (settings.h). */
-#define N_BENCH_ROWS 11
+#define N_BENCH_ROWS 12
 extern const struct option_row bench_rows[N_BENCH_ROWS];
 
 struct settings;

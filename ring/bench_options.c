@@ -110,7 +110,17 @@ SETTER(set_fit)
                       "as in this.link", quote_text(text).text);
 }
 
-#define BENCH (1u << COMMAND_BENCH)
+SETTER(set_overlap)
+{
+    BENCH_SETTINGS;
+    (void)text;
+    (void)err;
+    b->overlap = 1;
+    return STATUS_OK;
+}
+
+#define BENCH (1u << COMMAND_BENCH | OPTIONS_SIZES)
+#define COMPARE (1u << COMMAND_BENCH | OPTIONS_COMPARE)
 
 const struct option_row bench_rows[N_BENCH_ROWS] = {
     {'b', "minbytes", "B", BENCH | OPTIONS_FIT,
@@ -126,9 +136,10 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "all-reduces before the first sample, rounded up to whole samples,\n"
      "one at least (default 5)",
      set_warmups},
-    {'c', "check", "0|1", BENCH, "compare every element after the samples (default 1)", set_check},
-    {'d', "datatype", "T", BENCH, "float (default), double or int32", set_type},
-    {0, "engine", "LIST", BENCH,
+    {'c', "check", "0|1", BENCH | COMPARE,
+     "compare every element after the samples (default 1)", set_check},
+    {'d', "datatype", "T", BENCH | COMPARE, "float (default), double or int32", set_type},
+    {0, "engine", "LIST", BENCH | COMPARE,
      "eager, graph, nccl, with commas between (default: all that this\nmachine can do)",
      set_engines},
     {0, "json", "FILE", BENCH, "write the rows there, too, as JSON", set_json},
@@ -136,4 +147,8 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "fit the modelled clock to this machine, write its numbers there, for\n"
      "--link, and print what it predicts beside what is measured",
      set_fit},
+    {0, "overlap", NULL, COMPARE,
+     "iterations with overlap instead of sizes: each engine beside NCCL,\n"
+     "for several lengths of the backward pass (docs/benchmark.md)",
+     set_overlap},
 };

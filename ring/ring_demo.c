@@ -12,6 +12,7 @@
 
 #include "common/interrupt.h"
 #include "common/quote.h"
+#include "overlap/compare.h"
 #include "overlap/predict.h"
 #include "overlap/step.h"
 #include "ring/doctor.h"
@@ -255,7 +256,7 @@ static enum status command_bench(struct settings *s, struct error *err)
     enum status status = STATUS_OK;
     struct device_model model;
     if (!s->bench.fit)
-        return bench(s, err);
+        return s->bench.overlap ? overlap_compare(s, err) : bench(s, err);
     TRY(fit_rings(s, &model, err));
     TRY(predict_overlap(s, &model, err));
 out:

@@ -392,11 +392,12 @@ SETTER(set_color)
 
 #define RING (1u << COMMAND_RING)
 #define OVERLAP (1u << COMMAND_OVERLAP)
-#define BENCH (1u << COMMAND_BENCH)
+#define BENCH (1u << COMMAND_BENCH | OPTIONS_SIZES | OPTIONS_COMPARE)
+#define COMPARE (1u << COMMAND_BENCH | OPTIONS_COMPARE)
 #define PLAN (1u << COMMAND_PLAN)
 #define CHECK (1u << COMMAND_CHECK)
 #define BUGS (1u << COMMAND_BUGS)
-#define EVERY ((1u << N_COMMANDS) - 1)
+#define EVERY (((1u << N_COMMANDS) - 1) | OPTIONS_SIZES | OPTIONS_COMPARE)
 /* Of overlap's, what still means something with these two. */
 #define EXPLAIN (1u << 20)
 #define SWEEP (1u << 21)
@@ -412,20 +413,20 @@ static const struct option_row rows[] = {
     {0, "backend", "B", RING | OVERLAP | BENCH | FIT | BUGS | SWEEP,
      "auto (cuda if there is a GPU), cuda or host (simulated)",
      set_backend},
-    {0, "model", "M", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "model", "M", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "article, mlp, resnet18, resnet50 or gpt2 (of plan: prints\n"
      "overlap's plan)",
      set_network},
-    {0, "layers", "L", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "layers", "L", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "20x6.25MiB, or a file of lines NAME COUNT [FLOP]",
      set_layers},
-    {0, "bucket-rule", "R", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "bucket-rule", "R", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "pytorch (default), pytorch-explicit (of article, and\n"
      "where a cap is given) or one", set_bucket_rule},
-    {0, "bucket-cap-mb", "X", OVERLAP | PLAN | EXPLAIN,
+    {0, "bucket-cap-mb", "X", OVERLAP | COMPARE | PLAN | EXPLAIN,
      "a bucket closes at X MiB or more (default 25)",
      set_cap},
-    {0, "first-bucket-mb", "X", OVERLAP | PLAN | EXPLAIN | SWEEP,
+    {0, "first-bucket-mb", "X", OVERLAP | COMPARE | PLAN | EXPLAIN | SWEEP,
      "the same of the first bucket (pytorch: 1)",
      set_first},
     {0, "sweep-cap", "LIST", OVERLAP | SWEEP,
@@ -591,8 +592,11 @@ static enum status check_given(const struct settings *s, const struct option_row
         TRY(options_allow(all, N_ALL, given, EXPLAIN, "--explain", err));
     if (s->sweep)
         TRY(options_allow(all, N_ALL, given, SWEEP, "--sweep-cap", err));
-    if (s->bench.fit)
-        TRY(options_allow(all, N_ALL, given, FIT, "--fit", err));
+    if (s->command == COMMAND_BENCH)
+        TRY(s->bench.fit ? options_allow(all, N_ALL, given, OPTIONS_FIT, "--fit", err)
+            : s->bench.overlap
+                ? options_allow(all, N_ALL, given, OPTIONS_COMPARE, "--overlap", err)
+                : options_allow(all, N_ALL, given, OPTIONS_SIZES, "a table of sizes", err));
 out:
     return status;
 }

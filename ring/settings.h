@@ -15,6 +15,12 @@
 #include "ring/bugs.h"
 #include "ring/run.h"
 
+/* Further bits of option_row.commands: of bench's options, what means something to its table of
+ * sizes, to bench --overlap, and to bench --fit. */
+#define OPTIONS_SIZES (1u << 22)
+#define OPTIONS_COMPARE (1u << 23)
+#define OPTIONS_FIT (1u << 24)
+
 enum command {
     COMMAND_RING, COMMAND_OVERLAP, COMMAND_BENCH, COMMAND_PLAN, COMMAND_CHECK, COMMAND_BUGS,
     COMMAND_DOCTOR, N_COMMANDS

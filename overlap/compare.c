@@ -1,0 +1,325 @@
+/* compare.c - one row for each kind of compute and each length of the backward pass. */
+#include "overlap/compare.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/format.h"
+#include "common/interrupt.h"
+#include "overlap/step_parts.h"
+#include "ring/ring.h"
+
+/* bench's engines are run's, in the same order. */
+static const enum engine engines[N_BENCH_ENGINES] = {
+    [BENCH_EAGER] = ENGINE_EAGER, [BENCH_GRAPH] = ENGINE_GRAPH, [BENCH_NCCL] = ENGINE_NCCL,
+};
+
+struct row { /* in us */
+    double compute;                          /* alone, in the serial run of the first engine */
+    double communication[N_BENCH_ENGINES];   /* alone, in each engine's serial run */
+    double rounds[N_BENCH_ENGINES][COMPARE_ROUNDS]; /* the iteration; sorted at the end */
+    double ideal;
+};
+
+struct compare {
+    struct step step;
+    int on[N_BENCH_ENGINES];
+    char why[N_BENCH_ENGINES][320]; /* of those that are off */
+    struct device *holder; /* owned; with next to no memory: keeps the links of the ring open, so
+                              that what NCCL found enabled stays so between two runs */
+    int staged;            /* some link has no peer access */
+    int n_rounds;
+    int64_t n_wrong, n_compared; /* elements */
+    int rounded;           /* some result of NCCL could not be compared */
+};
+
+/* ---- engines ---- */
+
+static enum status open_holder(struct compare *c)
+{
+    enum status status = STATUS_OK;
+    const struct settings *s = c->step.s;
+    const struct ring_shape shape = {.n_ranks = s->n_ranks, .count = s->n_ranks, .pieces = 1,
+                                     .slots = 1, .iterations = 1};
+    const struct run_options options = {.device_of = s->device_of, .timeout_s = s->timeout_s,
+                                        .peer_off = s->peer_off, .model = s->model};
+    struct plan plan = {0};
+    TRY(ring_plan(&plan, &shape, c->step.err));
+    TRY(run_open(&c->holder, s->backend, &plan, &options, c->step.err));
+    for (int i = 0; i < c->holder->facts.n_links; i++)
+        c->staged |= c->holder->facts.paths[i] == PATH_STAGED;
+    show_notice(s, &c->holder->facts, c->step.notice, sizeof c->step.notice);
+out:
+    plan_free(&plan);
+    return status;
+}
+
+/* All, or those that were asked for; one that was asked for and is not to be had is an error. */
+static enum status choose_engines(struct compare *c)
+{
+    const struct bench_options *o = &c->step.s->bench;
+    for (int i = 0; i < N_BENCH_ENGINES; i++) {
+        struct error why = {""};
+        enum status status = STATUS_OK;
+        c->on[i] = !o->engines_given || o->engines[i];
+        if (!c->on[i])
+            continue;
+        if (i == BENCH_NCCL)
+            status = step_open_calls(&c->step, &why);
+        if (i == BENCH_GRAPH && c->staged)
+            status = fail(&why, STATUS_MACHINE, "some GPUs have no peer access to the next one, "
+                          "and a graph cannot stage copies through the host");
+        if (status == STATUS_OK)
+            continue;
+        c->on[i] = 0;
+        snprintf(c->why[i], sizeof c->why[i], "%.319s", why.text);
+        if (o->engines_given)
+            return fail(c->step.err, status, "--engine %s: %s",
+                        bench_engine_name((enum bench_engine)i), why.text);
+    }
+    return STATUS_OK;
+}
+
+static int first_engine(const struct compare *c)
+{
+    int i = 0;
+    while (i < N_BENCH_ENGINES - 1 && !c->on[i])
+        i++;
+    return i;
+}
+
+/* ---- measuring ---- */
+
+/* What one engine makes of the step: in the serial run, or overlapped. `verified`: every element of
+ * the result is compared. */
+static enum status run_once(struct compare *c, int engine, int serial, int verified,
+                            struct iteration *it)
+{
+    enum status status = STATUS_OK;
+    struct step *p = &c->step;
+    TRY(interrupt_seen(p->err));
+    p->s->engine = engines[engine];
+    TRY(step_run(p, it, serial, p->s->backend, !verified));
+    if (step_refuted(p, &it->story.proof))
+        TRY(fail(p->err, STATUS_WRONG, "the plan of engine %s is refuted",
+                 engine_name(engines[engine])));
+    if (verified) {
+        c->n_wrong += it->story.verdict.n_wrong + it->story.verdict.n_different;
+        c->n_compared += it->story.verdict.n_checked;
+        c->rounded |= !step_exact(p);
+    }
+out:
+    return status;
+}
+
+/* Compute and communication apart, and the ideal that follows. */
+static enum status measure_alone(struct compare *c, int engine, struct row *row)
+{
+    struct iteration it = {.figures = NULL};
+    const int n = c->step.s->n_ranks;
+    enum status status = run_once(c, engine, 1, 0, &it);
+    if (status == STATUS_OK) {
+        const struct figures *f = &it.figures[figures_slowest(it.figures, n)];
+        int64_t optimizer = it.story.timing.total_ns - figures_complete(it.figures, n);
+        double ideal = step_us(figures_ideal(f) + optimizer);
+        row->communication[engine] = step_us(f->communication);
+        row->compute = row->compute > 0 ? row->compute : step_us(f->compute);
+        row->ideal = row->ideal > 0 && row->ideal < ideal ? row->ideal : ideal;
+    }
+    step_free_iteration(&it);
+    return status;
+}
+
+static enum status measure_iteration(struct compare *c, int engine, int round, struct row *row)
+{
+    struct iteration it = {.figures = NULL};
+    const struct settings *s = c->step.s;
+    int verified = round == 0 && s->bench.check && s->backend == BACKEND_CUDA;
+    enum status status = run_once(c, engine, 0, verified, &it);
+    if (status == STATUS_OK)
+        row->rounds[engine][round] = step_us(it.story.timing.total_ns);
+    step_free_iteration(&it);
+    return status;
+}
+
+static int compare_us(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static enum status measure_row(struct compare *c, double backward_us, struct row *row)
+{
+    enum status status = STATUS_OK;
+    *row = (struct row){.ideal = 0};
+    c->step.s->backward_us = backward_us;
+    TRY(step_share_out(&c->step));
+    for (int i = 0; i < N_BENCH_ENGINES; i++)
+        if (c->on[i])
+            TRY(measure_alone(c, i, row));
+    for (int round = 0; round < c->n_rounds; round++)
+        for (int i = 0; i < N_BENCH_ENGINES; i++)
+            if (c->on[i])
+                TRY(measure_iteration(c, i, round, row));
+    for (int i = 0; i < N_BENCH_ENGINES; i++)
+        qsort(row->rounds[i], (size_t)c->n_rounds, sizeof row->rounds[i][0], compare_us);
+out:
+    return status;
+}
+
+/* Of the first engine, behind a backward pass of next to nothing. */
+static enum status measure_communication(struct compare *c, double *us)
+{
+    enum status status = STATUS_OK;
+    struct row row = {.ideal = 0};
+    c->step.s->backward_us = (double)c->step.model.n_layers;
+    TRY(step_share_out(&c->step));
+    TRY(measure_alone(c, first_engine(c), &row));
+    *us = row.communication[first_engine(c)];
+    if (*us <= 0)
+        TRY(fail(c->step.err, STATUS_USAGE, "bench --overlap: a single rank sends nothing, so "
+                 "there is nothing to hide; take two or more"));
+out:
+    return status;
+}
+
+/* ---- the table ---- */
+
+static void print_head(const struct compare *c)
+{
+    const struct step *p = &c->step;
+    const struct settings *s = p->s;
+    char bytes[FORMAT_SIZE];
+    printf("# ring_demo bench --overlap: %s, %d bucket%s, %s of %s, %s, on %d rank%s\n",
+           p->model.name, p->buckets.n, p->buckets.n == 1 ? "" : "s",
+           format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
+           dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
+    if (s->backend == BACKEND_HOST)
+        printf("# times are MODELLED: simulated GPUs, link %s, and no data moves\n",
+               s->model.name);
+    else if (p->notice[0])
+        printf("# note: %s\n", p->notice);
+    for (int rank = 0; rank < s->n_ranks && s->backend == BACKEND_CUDA; rank++)
+        printf("# rank %d: device %d, %s\n", rank, s->device_of[rank],
+               c->holder->facts.names[rank]);
+    if (p->calls)
+        printf("# NCCL %s\n", p->calls->nccl->version);
+    for (int i = 0; i < N_BENCH_ENGINES; i++)
+        if (c->why[i][0])
+            printf("# left out: %s: %s\n", bench_engine_name((enum bench_engine)i), c->why[i]);
+    printf("# ring: %d piece%s a segment, %d slot%s\n", s->pieces, s->pieces == 1 ? "" : "s",
+           s->slots, s->slots == 1 ? "" : "s");
+    if (s->backend == BACKEND_CUDA)
+        printf("# times are medians of %d runs; iterations those of %d turns of so many\n",
+               STEP_RUNS, c->n_rounds);
+    printf("# in us. /nccl: NCCL's iteration over this one. ideal: no schedule of these buckets "
+           "takes less\n#\n"
+           "#              backward  compute    communication alone        iteration\n"
+           "# bound by        asked    alone    eager    graph     nccl     eager  /nccl    graph  "
+           "/nccl     nccl    ideal\n");
+}
+
+static void print_time(int is_there, double us)
+{
+    if (is_there)
+        printf(" %8.1f", us);
+    else
+        printf(" %8s", "n/a");
+}
+
+static void print_row(const struct compare *c, const char *bound, double backward_us,
+                      const struct row *row)
+{
+    const int middle = c->n_rounds / 2;
+    const double nccl = row->rounds[BENCH_NCCL][middle];
+    printf("%-14s", bound);
+    print_time(1, backward_us);
+    print_time(1, row->compute);
+    for (int i = 0; i < N_BENCH_ENGINES; i++)
+        print_time(c->on[i], row->communication[i]);
+    printf(" ");
+    for (int i = 0; i < N_BENCH_ENGINES; i++) {
+        print_time(c->on[i], row->rounds[i][middle]);
+        if (i == BENCH_NCCL)
+            continue;
+        if (c->on[i] && c->on[BENCH_NCCL])
+            printf(" %6.2f", nccl / row->rounds[i][middle]);
+        else
+            printf(" %6s", "n/a");
+    }
+    print_time(1, row->ideal);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void print_end(const struct compare *c)
+{
+    const struct settings *s = c->step.s;
+    if (s->backend == BACKEND_HOST)
+        printf("# wrong elements: not looked for, no data moved\n");
+    else if (!s->bench.check)
+        printf("# wrong elements: not looked for (-c 0)\n");
+    else
+        printf("# wrong elements: %" PRId64 " of %" PRId64 " compared\n", c->n_wrong,
+               c->n_compared);
+    if (c->rounded)
+        printf("# rounds: averages of %d ranks are rounded, in an order that NCCL keeps to itself; "
+               "of NCCL it was only asked whether ranks agree\n", s->n_ranks);
+}
+
+/* ---- the command ---- */
+
+static enum status measure_rows(struct compare *c, double communication_us)
+{
+    enum status status = STATUS_OK;
+    static const double ratios[] = COMPARE_RATIOS;
+    static const struct { enum device_work work; const char *name; } bounds[] = {
+        {WORK_ARITHMETIC, "arithmetic"}, {WORK_MEMORY, "memory"},
+    };
+    const int host = c->step.s->backend == BACKEND_HOST; /* whose model knows but one kind */
+    struct row row;
+    for (int b = 0; b < (host ? 1 : 2); b++)
+        for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+            c->step.s->work = bounds[b].work;
+            TRY(measure_row(c, ratios[i] * communication_us, &row));
+            print_row(c, host ? "(modelled)" : bounds[b].name, ratios[i] * communication_us, &row);
+        }
+out:
+    return status;
+}
+
+/* What is not given is such that communication is worth hiding. */
+static void fill_in(struct settings *s)
+{
+    if (!s->network && !s->layers)
+        s->layers = "16x25MiB";
+    if (s->cap_mib <= 0 && !s->bucket_rule)
+        s->cap_mib = 25;
+    s->pieces = s->pieces ? s->pieces : 2;
+}
+
+enum status overlap_compare(struct settings *s, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct compare c = {.step = {.s = s, .out = stdout, .err = err}};
+    double communication_us;
+    fill_in(s);
+    TRY(step_open(&c.step));
+    TRY(step_settle(&c.step));
+    c.n_rounds = s->backend == BACKEND_CUDA ? COMPARE_ROUNDS : 1;
+    TRY(open_holder(&c));
+    TRY(choose_engines(&c));
+    interrupt_catch();
+    TRY(measure_communication(&c, &communication_us));
+    print_head(&c);
+    status = measure_rows(&c, communication_us);
+    print_end(&c);
+    TRY(status);
+    if (c.n_wrong)
+        TRY(fail(err, STATUS_WRONG, "%" PRId64 " elements are wrong", c.n_wrong));
+out:
+    step_free(&c.step);
+    if (c.holder)
+        c.holder->verbs->close(c.holder);
+    return status;
+}
