@@ -25,7 +25,7 @@ static void print_op(const struct listing *l, int64_t id)
         snprintf(part, sizeof part, plan->pieces > 1 ? "segment %d p%d" : "segment %d", op->segment,
                  op->piece);
     snprintf(holds, sizeof holds, "%s%s", op->kind == OP_COPY ? "" : "now ", l->holds.after[id]);
-    if ((int)strlen(part) > l->name_width) {
+    if ((int)strlen(part) > NAME_WIDTH) {
         fprintf(out, "  %-18s  %s\n", trace_who(op, 1, "computes", who), part);
         who[0] = part[0] = '\0';
     } else {
@@ -88,7 +88,7 @@ enum status listing_open(struct listing *l, const struct step *p, const struct i
 {
     enum status status = STATUS_OK;
     const struct plan *plan = &it->story.plan;
-    *l = (struct listing){.step = p, .it = it, .name_width = 9};
+    *l = (struct listing){.step = p, .it = it, .name_width = plan->pieces > 1 ? 12 : 9};
     TRY(holds_open(&l->holds, plan, p->err));
     TRY(holds_run(&l->holds, plan->n_ops, p->err));
     l->time_width = snprintf(NULL, 0, "%.1f", step_us(it->story.timing.total_ns));
