@@ -251,9 +251,10 @@ static int ask_missing(const struct quiz_view *v, int64_t candidate, struct ques
             return 0;
     for (int64_t i = 0; i < v->n_ops && !here; i++)
         here = v->ops[i] == f->op;
-    if (!here || strcmp(op_name(v->plan, f->other, name), "q") == 0) /* which would end the quiz */
+    const char *other = op_name(v->plan, f->other, name);
+    if (!here || strcmp(other, "q") == 0) /* which would end the quiz */
         return 0;
-    snprintf(q->answer, sizeof q->answer, "%s", name);
+    snprintf(q->answer, sizeof q->answer, "%s", other);
     snprintf(q->text, sizeof q->text, "%s lacks a wait, says the proof. For which op should it "
              "wait?", op_name(v->plan, f->op, name));
     q->finding = (int)candidate;
