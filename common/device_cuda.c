@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/device_backends.h"
 #include "common/kernels.h"
 
@@ -45,28 +45,21 @@ enum status cuda_use(struct cuda_device *c, int gpu, struct error *err)
     return cuda_ok(result, verb, -1, err);
 }
 
-int64_t cuda_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int64_t cuda_deadline(const struct cuda_device *c)
 {
-    return cuda_now() + (int64_t)c->timeout_s * 1000000000;
+    return clock_ns() + (int64_t)c->timeout_s * 1000000000;
 }
 
 enum status cuda_finish(struct cuda_device *c, cudaStream_t stream, int64_t deadline,
                         const char *what, int rank, struct error *err)
 {
-    const int64_t begin = cuda_now();
+    const int64_t begin = clock_ns();
     for (;;) {
         const cudaError_t result = cudaStreamQuery(stream);
         if (result != cudaErrorNotReady)
             return cuda_ok(result, what, rank, err);
         (void)cudaGetLastError(); /* "not ready" fills the slot too */
-        const int64_t now = cuda_now();
+        const int64_t now = clock_ns();
         if (now > deadline)
             break;
         if (now - begin > SPIN_NS)

@@ -98,8 +98,7 @@ enum status cuda_ok(cudaError_t result, const char *verb, int rank, struct error
 enum status cuda_use(struct cuda_device *c, int gpu, struct error *err);
 
 /* Waits for a stream (of `rank`; `what` says for the sentence which work) until the deadline, a
- * time of cuda_now(). */
-int64_t cuda_now(void); /* ns, monotonic */
+ * time of clock_ns(). */
 int64_t cuda_deadline(const struct cuda_device *c);
 enum status cuda_finish(struct cuda_device *c, cudaStream_t stream, int64_t deadline,
                         const char *what, int rank, struct error *err);

@@ -10,7 +10,8 @@
 #include <nccl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 #define LIBRARY "libnccl.so.2"
 #define SPIN_NS 2000000 /* poll without sleeping at first */
@@ -148,18 +149,11 @@ out:
 
 /* ---- the verbs ---- */
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static enum status nccl_sync(struct nccl *nccl, struct error *err)
 {
     struct nccl_cuda *n = of(nccl);
     enum status status = STATUS_OK;
-    const int64_t begin = now_ns();
+    const int64_t begin = clock_ns();
     for (int r = 0; r < n->n_ranks; r++)
         for (;;) {
             const cudaError_t result = cudaStreamQuery(n->ranks[r].stream);
@@ -168,7 +162,7 @@ static enum status nccl_sync(struct nccl *nccl, struct error *err)
                 break;
             }
             (void)cudaGetLastError();
-            const int64_t waited = now_ns() - begin;
+            const int64_t waited = clock_ns() - begin;
             n->hung = waited > (int64_t)n->timeout_s * 1000000000;
             if (n->hung)
                 return fail(err, STATUS_MACHINE, "NCCL: an all-reduce did not end within %d s",

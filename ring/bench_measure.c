@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/interrupt.h"
 #include "ring/bench_parts.h"
 #include "ring/check.h"
@@ -218,21 +218,14 @@ static void close_size(struct size *z)
 
 /* ---- samples ---- */
 
-static int64_t wall_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static enum status sample_nccl(struct size *z, enum nccl_buffers buffers, int times, int64_t *ns)
 {
     enum status status = STATUS_OK;
     struct nccl *nccl = z->b->nccl;
-    const int64_t begin = wall_ns();
+    const int64_t begin = clock_ns();
     TRY(nccl->verbs->queue(nccl, buffers, times, z->b->err));
     TRY(nccl->verbs->sync(nccl, z->b->err));
-    *ns = wall_ns() - begin;
+    *ns = clock_ns() - begin;
 out:
     return status;
 }

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/interrupt.h"
 #include "ring/order.h"
 
@@ -184,13 +184,6 @@ out:
 
 /* ---- pass 1 ---- */
 
-static int64_t wall_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static enum status read_times(struct device *device, const struct plan *plan,
                               struct timing *timing, struct error *err)
 {
@@ -251,11 +244,11 @@ static enum status run_through(struct device *device, const struct plan *plan,
     enum status status = STATUS_OK;
     if (!options->computed)
         TRY(load(device, plan, init, options->stale_uploads, err));
-    int64_t begin = wall_ns();
+    int64_t begin = clock_ns();
     TRY(options->engine == ENGINE_GRAPH ? device->verbs->graph_launch(device, err)
                                         : queue_all(device, plan, init, order, options, err));
     TRY(device->verbs->sync(device, err));
-    *ns = wall_ns() - begin;
+    *ns = clock_ns() - begin;
 out:
     return status;
 }
@@ -483,15 +476,15 @@ enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct
 {
     enum status status = STATUS_OK;
     struct device *device = sample->device;
-    const int64_t begin = wall_ns();
+    const int64_t begin = clock_ns();
     for (int i = 0; i < times; i++)
         TRY(sample->options->engine == ENGINE_GRAPH
                 ? device->verbs->graph_launch(device, err)
                 : queue_all(device, sample->plan, sample->init, sample->order, sample->options,
                             err));
-    sample->queued_ns = wall_ns() - begin;
+    sample->queued_ns = clock_ns() - begin;
     TRY(device->verbs->sync(device, err));
-    *ns = wall_ns() - begin;
+    *ns = clock_ns() - begin;
     if (device->facts.simulated) {
         sample->queued_ns = device->facts.queued_ns;
         TRY(modelled_end(device, sample->plan, ns, err));
