@@ -24,7 +24,7 @@ struct row { /* in us */
 struct compare {
     struct step step;
     int on[N_BENCH_ENGINES];
-    char why[N_BENCH_ENGINES][320]; /* of those that are off */
+    char why[N_BENCH_ENGINES][BENCH_WHY_SIZE]; /* of those that are off */
     struct device *holder; /* owned; with next to no memory: keeps the links of the ring open, so
                               that what NCCL found enabled stays so between two runs */
     int staged;            /* some link has no peer access */
@@ -54,30 +54,9 @@ out:
     return status;
 }
 
-/* All, or those that were asked for; one that was asked for and is not to be had is an error. */
-static enum status choose_engines(struct compare *c)
+static enum status open_calls(void *context, struct error *why)
 {
-    const struct bench_options *o = &c->step.s->bench;
-    for (int i = 0; i < N_BENCH_ENGINES; i++) {
-        struct error why = {""};
-        enum status status = STATUS_OK;
-        c->on[i] = !o->engines_given || o->engines[i];
-        if (!c->on[i])
-            continue;
-        if (i == BENCH_NCCL)
-            status = step_open_calls(&c->step, &why);
-        if (i == BENCH_GRAPH && c->staged)
-            status = fail(&why, STATUS_MACHINE, "some GPUs have no peer access to the next one, "
-                          "and a graph cannot stage copies through the host");
-        if (status == STATUS_OK)
-            continue;
-        c->on[i] = 0;
-        snprintf(c->why[i], sizeof c->why[i], "%.319s", why.text);
-        if (o->engines_given)
-            return fail(c->step.err, status, "--engine %s: %s",
-                        bench_engine_name((enum bench_engine)i), why.text);
-    }
-    return STATUS_OK;
+    return step_open_calls(context, why);
 }
 
 static int first_engine(const struct compare *c)
@@ -308,7 +287,7 @@ enum status overlap_compare(struct settings *s, struct error *err)
     TRY(step_settle(&c.step));
     c.n_rounds = s->backend == BACKEND_CUDA ? COMPARE_ROUNDS : 1;
     TRY(open_holder(&c));
-    TRY(choose_engines(&c));
+    TRY(bench_choose(&s->bench, c.staged, open_calls, &c.step, c.on, c.why, err));
     interrupt_catch();
     TRY(measure_communication(&c, &communication_us));
     print_head(&c);

@@ -17,34 +17,36 @@ const char *bench_engine_name(enum bench_engine engine)
 
 /* ---- engines ---- */
 
-static enum status open_nccl(struct bench *b, struct error *why)
+static enum status open_nccl(void *context, struct error *why)
 {
+    struct bench *b = context;
     if (b->s->backend == BACKEND_HOST)
         return fail(why, STATUS_MACHINE, "NCCL runs on GPUs, and these are simulated");
     return nccl_open(&b->nccl, b->s->n_ranks, b->s->device_of, b->s->timeout_s, why);
 }
 
-/* All, or those that were asked for; one that was asked for and is not to be had is an error. */
-static enum status choose_engines(struct bench *b)
+enum status bench_choose(const struct bench_options *o, int staged,
+                         enum status (*open_nccl)(void *context, struct error *why), void *context,
+                         int on[N_BENCH_ENGINES], char why_not[N_BENCH_ENGINES][BENCH_WHY_SIZE],
+                         struct error *err)
 {
-    const struct bench_options *o = &b->s->bench;
     for (int i = 0; i < N_BENCH_ENGINES; i++) {
         struct error why = {""};
         enum status status = STATUS_OK;
-        b->on[i] = !o->engines_given || o->engines[i];
-        if (!b->on[i])
+        on[i] = !o->engines_given || o->engines[i];
+        if (!on[i])
             continue;
         if (i == BENCH_NCCL)
-            status = open_nccl(b, &why);
-        if (i == BENCH_GRAPH && b->staged)
+            status = open_nccl(context, &why);
+        if (i == BENCH_GRAPH && staged)
             status = fail(&why, STATUS_MACHINE, "some GPUs have no peer access to the next one, "
                           "and a graph cannot stage copies through the host");
         if (status == STATUS_OK)
             continue;
-        b->on[i] = 0;
-        snprintf(b->why[i], sizeof b->why[i], "%.319s", why.text);
+        on[i] = 0;
+        snprintf(why_not[i], BENCH_WHY_SIZE, "%.*s", BENCH_WHY_SIZE - 1, why.text);
         if (o->engines_given)
-            return fail(b->err, status, "--engine %s: %s", bench_engine_name((enum bench_engine)i),
+            return fail(err, status, "--engine %s: %s", bench_engine_name((enum bench_engine)i),
                         why.text);
     }
     return STATUS_OK;
@@ -133,7 +135,7 @@ enum status bench(struct settings *s, struct error *err)
     TRY(output_check(s->bench.json, err));
     TRY(bench_open_devices(&b));
     TRY(bench_copies(&b));
-    TRY(choose_engines(&b));
+    TRY(bench_choose(&s->bench, b.staged, open_nccl, &b, b.on, b.why, err));
     interrupt_catch();
     bench_print_head(&b);
     status = measure_sizes(&b);

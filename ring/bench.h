@@ -36,6 +36,15 @@ struct bench_options {
     const char *fit;                          /* likewise: see fit.h */
 };
 
+/* Which engines take part: all, or those that were asked for. One that is not to be had is off, and
+ * why_not says why; one that was asked for and is not is an error. `staged`: some link of the ring
+ * has no peer access. */
+#define BENCH_WHY_SIZE 320
+enum status bench_choose(const struct bench_options *options, int staged,
+                         enum status (*open_nccl)(void *context, struct error *why), void *context,
+                         int on[N_BENCH_ENGINES], char why_not[N_BENCH_ENGINES][BENCH_WHY_SIZE],
+                         struct error *err);
+
 /* Also what is taken where an option is left out. */
 extern const struct bench_options bench_defaults;
 

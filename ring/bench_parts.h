@@ -29,7 +29,7 @@ struct bench {
     struct bench_row *rows;    /* owned */
     int64_t n_rows, capacity;
     int on[N_BENCH_ENGINES];
-    char why[N_BENCH_ENGINES][320]; /* of those that are off */
+    char why[N_BENCH_ENGINES][BENCH_WHY_SIZE]; /* of those that are off */
     struct device *device;     /* owned; with next to no memory */
     struct nccl *nccl;         /* owned; NULL: off */
     int simulated, n_devices;
