@@ -11,12 +11,11 @@
 
 #define NAME_WIDTH 28  /* longer names of layers have a line of their own */
 
-static void print_op(const struct listing *l, int64_t id)
+static void print_op(const struct listing *l, int64_t id, FILE *out)
 {
     const struct plan *plan = &l->it->story.plan;
     const struct op *op = &plan->ops[id];
     const struct timing *t = &l->it->story.timing;
-    FILE *out = l->step->out;
     char who[TRACE_WHO_SIZE], part[MODEL_NAME_SIZE + 32] = "", bytes[FORMAT_SIZE];
     char holds[HOLDS_SIZE + 4];
     if (op->kind == OP_COMPUTE)
@@ -71,7 +70,7 @@ static void print_bucket(const struct listing *l, int k)
             bucket_times(l, k, times, sizeof times));
     for (int64_t id = 0; id < plan->n_ops; id++)
         if (plan->ops[id].kind == OP_COMPUTE && p->bucket_of[plan->ops[id].layer] == k)
-            print_op(l, id);
+            print_op(l, id, p->out);
     for (int64_t id = 0; id < plan->n_ops; id++) {
         if (plan->ops[id].bucket != k)
             continue;
@@ -80,7 +79,7 @@ static void print_bucket(const struct listing *l, int k)
             fprintf(p->out, "step s=%d (%d of %d), %s\n", step, step + 1, ring_steps(plan->n_ranks),
                     ring_gathers(plan->n_ranks, step) ? "all-gather" : "scatter-reduce");
         }
-        print_op(l, id);
+        print_op(l, id, p->out);
     }
 }
 
@@ -102,11 +101,7 @@ out:
 
 void listing_print(const struct listing *l, int64_t id, FILE *file)
 {
-    struct step there = *l->step;
-    struct listing own = *l;
-    there.out = file;
-    own.step = &there;
-    print_op(&own, id);
+    print_op(l, id, file);
 }
 
 enum status step_list(const struct step *p, const struct iteration *it)
@@ -128,7 +123,7 @@ enum status step_list(const struct step *p, const struct iteration *it)
         fprintf(p->out, "\nthe optimizer\n");
     for (int64_t id = 0; id < plan->n_ops; id++)
         if (plan->ops[id].kind == OP_UPDATE)
-            print_op(&l, id);
+            print_op(&l, id, p->out);
 out:
     holds_close(&l.holds);
     return status;
