@@ -172,6 +172,9 @@ static void print_tail(const struct step *p, const char **label, int64_t tail)
     print_cause(p, label, line);
 }
 
+#define SLOW_RANK ", slow rank: another's backward pass still runs, and buckets complete when it " \
+                  "has computed them"
+
 /* The causes of what is exposed on the rank whose backward pass ends last, in the order in which
  * they add up to it; and, since that rank never waits for a slow one, what another pays. */
 static void print_why(const struct step *p, int rank)
@@ -181,8 +184,7 @@ static void print_why(const struct step *p, int rank)
     char line[400];
     const char *label = "why";
     if (f->slow) {
-        snprintf(line, sizeof line, "%.1f us, slow rank: another's backward pass still runs, and "
-                 "buckets complete when it has computed them", step_us(f->slow));
+        snprintf(line, sizeof line, "%.1f us" SLOW_RANK, step_us(f->slow));
         print_cause(p, &label, line);
     }
     if (f->order) {
@@ -198,8 +200,7 @@ static void print_why(const struct step *p, int rank)
         print_cause(p, &label, p->s->n_ranks > 1 ? "nothing is exposed"
                                                  : "nothing is exposed: one rank sends nothing");
     if (other != rank && p->overlapped.figures[other].slow > f->slow) {
-        snprintf(line, sizeof line, "%.1f us on rank %d, slow rank: another's backward pass still "
-                 "runs, and buckets complete when it has computed them",
+        snprintf(line, sizeof line, "%.1f us on rank %d" SLOW_RANK,
                  step_us(p->overlapped.figures[other].slow), other);
         print_cause(p, &label, line);
     }
