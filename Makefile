@@ -63,11 +63,15 @@ TEST_CUDA := $(if $(CUDA_VERSION),$(patsubst tests/%.c,$(BUILD)/%,$(wildcard tes
 
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 
-cuda_c  := $(wildcard common/device_cuda*.c)
+cuda_c  := $(wildcard common/device_cuda*.c) ring/kernel_cuda.c
 nccl_c  := $(wildcard common/nccl_cuda.c)
-modules := $(filter-out $(cuda_c) $(nccl_c) ring/ring_demo.c,$(wildcard common/*.c ring/*.c overlap/*.c))
+no_cuda_c := ring/kernel_none.c
+modules := $(filter-out $(cuda_c) $(no_cuda_c) $(nccl_c) ring/ring_demo.c, \
+                        $(wildcard common/*.c ring/*.c overlap/*.c))
 ifneq ($(CUDA_VERSION),)
-  modules += $(cuda_c) $(wildcard common/kernels.cu)
+  modules += $(cuda_c) $(wildcard common/*.cu ring/*.cu)
+else
+  modules += $(no_cuda_c)
 endif
 ifneq ($(NCCL_VERSION),)
   modules += $(nccl_c)

@@ -6,15 +6,12 @@
 // to it, else a single element; what f does not look at is not read.
 #include "common/kernels.h"
 
+#include "common/kernels.cuh"
+
 namespace {
 
 const int THREADS = 256;
 const int UNROLL = 4;
-
-template <typename T> struct alignas(16) vector {
-    static const int LENGTH = 16 / sizeof(T);
-    T x[LENGTH];
-};
 
 template <typename T> struct single {
     static const int LENGTH = 1;
@@ -75,22 +72,6 @@ __device__ void each(T *to, const T *from, struct cut cut, F f)
             cut.head, f);
     stretch((single<T> *)(to + end), (const single<T> *)(from + end), cut.tail, end, f);
 }
-
-// arith.h's functions carry their type in their name; here it is in their arguments.
-#define OVERLOADS(D, T)                                                                           \
-    template <enum redop OP> __device__ T combined(T a, T b)                                      \
-    {                                                                                             \
-        return OP == REDOP_MIN    ? arith_min_##T(a, b)                                           \
-               : OP == REDOP_MAX  ? arith_max_##T(a, b)                                           \
-               : OP == REDOP_PROD ? arith_prod_##T(a, b)                                          \
-                                  : arith_sum_##T(a, b);                                          \
-    }                                                                                             \
-    __device__ T scaled(T a, int n) { return arith_scale_##T(a, n); }
-ARITH_TYPES(OVERLOADS)
-
-__device__ float canonical(float x) { return arith_canonical_float(x); }
-__device__ double canonical(double x) { return arith_canonical_double(x); }
-__device__ int32_t canonical(int32_t x) { return x; }
 
 template <typename T> struct name_of;
 #define NAME(D, T) template <> struct name_of<T> { static const enum dtype dtype = D; };
@@ -180,13 +161,6 @@ const void *const scale_kernels[N_DTYPES] = {ARITH_TYPES(SCALE_ROW)};
 const void *const compute_kernels[N_DTYPES][N_WORKS] = {ARITH_TYPES(COMPUTE_ROW)};
 const void *const fill_kernels[] = {(const void *)fill_kernel<uint32_t>,
                                     (const void *)fill_kernel<uint64_t>};
-
-__device__ uint64_t global_ns()
-{
-    uint64_t ns;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
-    return ns;
-}
 
 __global__ void delay_kernel(int64_t ns)
 {

@@ -7,6 +7,7 @@
 #include "ring/museum.h" /* first: check.h defines a macro `fail` */
 
 #include "tests/device_contract.h"
+#include "tests/kernel_contract.h"
 #include "tests/run_contract.h"
 
 #include <stdio.h>
@@ -290,6 +291,7 @@ int main(void)
     SRunner *runner = srunner_create(device_contract_suite(BACKEND_CUDA, "device: cuda"));
     srunner_add_suite(runner, cuda_suite());
     srunner_add_suite(runner, run_contract_suite(BACKEND_CUDA, "run: cuda"));
+    srunner_add_suite(runner, kernel_contract_suite());
     srunner_set_fork_status(runner, CK_NOFORK);
     srunner_run_all(runner, CK_NORMAL);
     const int n_failed = srunner_ntests_failed(runner);

@@ -1,0 +1,662 @@
+/* kernel_cuda.c - the host's side of the kernels: their memory, their launches, their clocks.
+ *
+ * A launch's arguments lie ready for each device, and only what differs from call to call is filled
+ * in. All memory is zeroed once: no flag is ever the number of a call before that call.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/pattern.h"
+#include "ring/kernel_parts.h"
+#include "ring/plan.h"
+
+#define DEFAULT_TIMEOUT_MS 10000
+#define LEAST_CAPABILITY 7  /* release, acquire and independent threads came with it */
+#define CLOCK_CALLS 3       /* the first warms up */
+#define PROBE_COUNT 1021    /* elements of a first call */
+#define PROBE_BYTES (PROBE_COUNT * (int64_t)sizeof(int32_t))
+
+/* A device with its ranks, in ring order. */
+struct gpu {
+    int id, stream;
+    int n_processors;
+    struct kernel_launch launch;
+    int64_t clock_ns;       /* to be taken off this device's timer, for the common clock */
+};
+
+struct ring_kernel {
+    struct device *device;  /* the caller's */
+    int n_ranks, n_gpus, n_recorded;
+    enum dtype dtype;
+    enum redop redop;
+    int64_t count;          /* of the largest call */
+    int64_t packets_count;  /* elements of the largest call by packets */
+    int64_t timeout_ns;
+    int most_blocks;        /* of a rank: so that all blocks of a device run at once */
+    uint32_t epoch;
+    int64_t clock_error_ns, bytes;
+    struct gpu *gpus;       /* owned */
+    struct rank {
+        int gpu, local;     /* place in gpus, and in that one's launch */
+        void *memory;       /* the post; in one piece */
+        struct kernel_stamp *stamps; /* [n_recorded][2N - 1][most_blocks] */
+        struct kernel_done *done;    /* [n_recorded][2N - 1] */
+    } *ranks;               /* owned */
+    struct kernel_stuck *stuck; /* [n_ranks], of the host, where the devices see it */
+    int *blocks;            /* owned, [n_recorded]: of that call */
+};
+
+static int n_steps(const struct ring_kernel *k) { return 2 * (k->n_ranks - 1); }
+
+static enum status cuda(cudaError_t result, const char *what, struct error *err)
+{
+    if (result == cudaSuccess)
+        return STATUS_OK;
+    (void)cudaGetLastError();
+    return fail(err, STATUS_MACHINE, "the ring's kernel: %s: %s (%s)", what,
+                cudaGetErrorString(result), cudaGetErrorName(result));
+}
+
+/* ---- what this machine can do ---- */
+
+/* Its injected library delays threads as it likes, and kernels that wait for each other then need
+ * not end. */
+static int is_sanitized(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD"), *injected = getenv("CUDA_INJECTION64_PATH");
+    return (preloaded && strstr(preloaded, "anitizer")) ||
+           (injected && strstr(injected, "anitizer")) ||
+           getenv("NV_SANITIZER_INJECTION_PORT_BASE") != NULL;
+}
+
+static enum status check_links(const struct device_facts *facts, int n_ranks, struct error *err)
+{
+    for (int i = 0; i < facts->n_links; i++) {
+        const struct device_link *link = &facts->links[i];
+        if (facts->paths[i] == PATH_STAGED && link->to == (link->from + 1) % n_ranks)
+            return fail(err, STATUS_MACHINE, "rank %d has no peer access to rank %d's memory, "
+                        "where its kernel would have to write; eager copies through the host",
+                        link->from, link->to);
+    }
+    return STATUS_OK;
+}
+
+static enum status open_gpu(struct gpu *gpu, int n_local, struct error *err)
+{
+    enum status status = STATUS_OK;
+    int major = 0, together = 0;
+    TRY(cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->id),
+             "asking for a device's capability", err));
+    TRY(cuda(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, gpu->id),
+             "asking for a device's capability", err));
+    TRY(cuda(cudaDeviceGetAttribute(&gpu->n_processors, cudaDevAttrMultiProcessorCount, gpu->id),
+             "asking for a device's capability", err));
+    if (major < LEAST_CAPABILITY || !together)
+        return fail(err, STATUS_MACHINE, "device %d has compute capability %d.x%s; the ring's "
+                    "kernel needs %d.0 and launches that start as a whole", gpu->id, major,
+                    together ? "" : ", without cooperative launches", LEAST_CAPABILITY);
+    if (n_local > KERNEL_MAX_LOCAL)
+        return fail(err, STATUS_MACHINE, "%d ranks share device %d; one launch takes %d", n_local,
+                    gpu->id, KERNEL_MAX_LOCAL);
+out:
+    return status;
+}
+
+/* How many blocks of a rank run at once wherever ranks share a device. */
+static enum status find_blocks(struct ring_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    k->most_blocks = KERNEL_MAX_BLOCKS;
+    for (int g = 0; g < k->n_gpus; g++)
+        for (int protocol = 0; protocol < N_PROTOCOLS; protocol++) {
+            struct gpu *gpu = &k->gpus[g];
+            int each = 0;
+            TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
+            TRY(cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                         &each, kernel_function((enum ring_protocol)protocol, k->dtype, k->redop),
+                         KERNEL_THREADS, 0), "asking how many blocks fit", err));
+            const int fit = each * gpu->n_processors / gpu->launch.n_local;
+            if (fit < 1)
+                return fail(err, STATUS_MACHINE, "%d ranks share device %d, and their kernels "
+                            "cannot all run at the same time there: %d blocks of %d threads fit",
+                            gpu->launch.n_local, gpu->id, each * gpu->n_processors,
+                            KERNEL_THREADS);
+            k->most_blocks = fit < k->most_blocks ? fit : k->most_blocks;
+        }
+out:
+    return status;
+}
+
+/* ---- memory ---- */
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t up_to(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/* Where the parts of a post lie in its memory; returns how many bytes that is. */
+static int64_t lay_out(const struct ring_kernel *k, const struct kernel_launch *l, char *memory,
+                       struct kernel_post *post)
+{
+    const int64_t packets = 2 * n_steps(k) * l->segment_packets * 16;
+    const int64_t inbox = 2 * (k->n_ranks - 1) * l->segment_bytes;
+    const int64_t flags = 2 * n_steps(k) * KERNEL_MAX_BLOCKS * (int64_t)sizeof(uint32_t);
+    *post = (struct kernel_post){(uint64_t *)memory, memory + packets,
+                                 (uint32_t *)(memory + packets + inbox),
+                                 (uint32_t *)(memory + packets + inbox + flags)};
+    return packets + inbox + flags + 16;
+}
+
+static enum status zeroed(void **memory, int64_t bytes, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const cudaError_t taken = cudaMalloc(memory, (size_t)bytes);
+    if (taken == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return fail(err, STATUS_MACHINE, "the ring's kernel needs %lld bytes beside each rank's "
+                    "data, and they are not free", (long long)bytes);
+    }
+    TRY(cuda(taken, "memory", err));
+    TRY(cuda(cudaMemset(*memory, 0, (size_t)bytes), "memory", err));
+    TRY(cuda(cudaStreamSynchronize(NULL), "memory", err));
+out:
+    return status;
+}
+
+/* For all ranks alike: the room for a segment, of a first call's, too. */
+static void size_segments(struct ring_kernel *k, struct kernel_launch *l)
+{
+    const int64_t size = (int64_t)dtype_size(k->dtype), n = k->n_ranks;
+    const int64_t room = RING_PACKETS_ROOM / size * n;
+    k->packets_count = k->count < room ? k->count : room;
+    l->segment_packets = up_to(larger(k->packets_count * size, PROBE_BYTES) / n + size, 8) / 8;
+    l->segment_bytes = up_to(larger(k->count * size, PROBE_BYTES) / n + size + 16, 16);
+}
+
+static enum status take_memory(struct ring_kernel *k, int rank, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct rank *r = &k->ranks[rank];
+    struct gpu *gpu = &k->gpus[r->gpu];
+    struct kernel_rank *in_launch = &gpu->launch.ranks[r->local];
+    struct kernel_post post;
+    void *got = NULL;
+    const int64_t steps = k->n_recorded * (n_steps(k) + 1);
+    size_segments(k, &gpu->launch);
+    TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
+    k->bytes = lay_out(k, &gpu->launch, NULL, &post);
+    TRY(zeroed(&r->memory, k->bytes, err));
+    lay_out(k, &gpu->launch, r->memory, &in_launch->post);
+    if (steps > 0) {
+        TRY(zeroed(&got, steps * k->most_blocks * (int64_t)sizeof *r->stamps, err));
+        r->stamps = got;
+        TRY(zeroed(&got, steps * (int64_t)sizeof *r->done, err));
+        r->done = got;
+    }
+out:
+    return status;
+}
+
+static struct kernel_rank *in_launch(const struct ring_kernel *k, int rank)
+{
+    return &k->gpus[k->ranks[rank].gpu].launch.ranks[k->ranks[rank].local];
+}
+
+/* Once all have memory: whose is whose. */
+static enum status join(struct ring_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct kernel_stuck *seen = NULL;
+    TRY(cuda(cudaHostAlloc((void **)&k->stuck, (size_t)k->n_ranks * sizeof *k->stuck,
+                           cudaHostAllocPortable | cudaHostAllocMapped), "memory", err));
+    memset(k->stuck, 0, (size_t)k->n_ranks * sizeof *k->stuck);
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        struct kernel_rank *me = in_launch(k, rank);
+        const int next = (rank + 1) % k->n_ranks;
+        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+        TRY(cuda(cudaHostGetDevicePointer((void **)&seen, k->stuck, 0), "memory", err));
+        me->stuck = seen + rank;
+        me->next_post = in_launch(k, next)->post;
+    }
+out:
+    return status;
+}
+
+/* ---- launches ---- */
+
+/* All devices' kernels of a call, one behind the other; each begins when its stream comes to it. */
+static enum status launch(struct ring_kernel *k, const void *function, int threads,
+                          struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int g = 0; g < k->n_gpus; g++) {
+        struct gpu *gpu = &k->gpus[g];
+        void *stream = NULL, *arguments[] = {&gpu->launch};
+        const dim3 grid = {(unsigned)(gpu->launch.n_local * gpu->launch.blocks), 1, 1};
+        const dim3 block = {(unsigned)threads, 1, 1};
+        TRY(k->device->verbs->stream(k->device, gpu->stream, &stream, err));
+        TRY(cuda(gpu->launch.n_local > 1
+                     ? cudaLaunchCooperativeKernel(function, grid, block, arguments, 0, stream)
+                     : cudaLaunchKernel(function, grid, block, arguments, 0, stream),
+                 "its launch", err));
+    }
+out:
+    return status;
+}
+
+/* So many blocks that each thread has something to do; more than most_blocks do not fit. */
+static int blocks_for(const struct ring_kernel *k, const struct ring_call *call)
+{
+    const int64_t size = (int64_t)dtype_size(k->dtype);
+    const int64_t segment = (call->count + k->n_ranks - 1) / k->n_ranks * size;
+    const int64_t each = KERNEL_THREADS * (call->protocol == PROTOCOL_PACKETS ? 8 : 16);
+    const int64_t wanted = (segment + each - 1) / each;
+    return (int)(wanted < k->most_blocks ? wanted : k->most_blocks);
+}
+
+enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *call,
+                              struct error *err)
+{
+    enum status status = STATUS_OK;
+    const int64_t most = call->protocol == PROTOCOL_PACKETS ? k->packets_count : k->count;
+    if (call->first < 0 || call->count < 0 || call->first > k->count - call->count ||
+        call->count > most)
+        return fail(err, STATUS_MACHINE, "the ring's kernel: %lld elements from element %lld, by "
+                    "%s: there is room for %lld of %lld", (long long)call->count,
+                    (long long)call->first, ring_protocol_name(call->protocol), (long long)most,
+                    (long long)k->count);
+    if (call->count == 0 || k->n_ranks == 1)
+        return STATUS_OK;
+    k->epoch++;
+    const int blocks = blocks_for(k, call), recorded = call->recorded;
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        struct kernel_rank *me = in_launch(k, rank);
+        const struct rank *r = &k->ranks[rank];
+        const int64_t steps = recorded == NONE ? 0 : (int64_t)recorded * (n_steps(k) + 1);
+        me->stamps = recorded == NONE ? NULL : r->stamps + steps * k->most_blocks;
+        me->done = recorded == NONE ? NULL : r->done + steps;
+    }
+    for (int g = 0; g < k->n_gpus; g++) {
+        struct kernel_launch *l = &k->gpus[g].launch;
+        l->blocks = blocks;
+        l->epoch = k->epoch;
+        l->first = call->first;
+        l->count = call->count;
+        l->held_rank = call->held_rank;
+        l->held_step = call->held_step;
+        l->held_ns = call->held_ns;
+        l->average = k->redop == REDOP_AVG;
+    }
+    if (recorded != NONE)
+        k->blocks[recorded] = blocks;
+    TRY(launch(k, kernel_function(call->protocol, k->dtype, k->redop), KERNEL_THREADS, err));
+out:
+    return status;
+}
+
+int ring_kernel_stream(const struct ring_kernel *k, int rank)
+{
+    return k->gpus[k->ranks[rank].gpu].stream;
+}
+
+int64_t ring_kernel_bytes(const struct ring_kernel *k) { return k->bytes; }
+
+/* ---- who waited for whom ---- */
+
+enum status ring_kernel_judge(struct ring_kernel *k, struct error *err)
+{
+    char chain[256] = "";
+    size_t length = 0;
+    int rank = NONE; /* of those that gave up, the one at the earliest step: nobody kept its source
+                        waiting */
+    for (int i = 0; i < k->n_ranks; i++)
+        if (k->stuck[i].stuck && (rank == NONE || k->stuck[i].step < k->stuck[rank].step))
+            rank = i;
+    if (rank == NONE)
+        return STATUS_OK;
+    for (int n = 0; n < 4; n++) {
+        const int step = k->stuck[rank].step - 1, next = (rank + 1) % k->n_ranks;
+        const int source = (rank + k->n_ranks - 1) % k->n_ranks;
+        length += (size_t)snprintf(chain + length, sizeof chain - length,
+                                   "%srank %d waited for segment %d from rank %d (step s=%d)",
+                                   n > 0 ? "; for that " : "", rank,
+                                   (source + 2 * k->n_ranks - step) % k->n_ranks, source, step);
+        length = length < sizeof chain ? length : sizeof chain - 1;
+        if (!k->stuck[next].stuck || k->stuck[next].step <= k->stuck[rank].step)
+            break;
+        rank = next;
+    }
+    return fail(err, STATUS_MACHINE, "the ring's kernel gave up after %.3g s: %s",
+                (double)k->timeout_ns / 1e9, chain);
+}
+
+static enum status finish(struct ring_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(k->device->verbs->sync(k->device, err));
+    TRY(ring_kernel_judge(k, err));
+out:
+    return status;
+}
+
+/* ---- what was recorded ---- */
+
+static enum status fetch(const struct ring_kernel *k, int rank, void *to, const void *from,
+                         int64_t bytes, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+    TRY(cuda(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyDeviceToHost), "reading its record",
+             err));
+out:
+    return status;
+}
+
+/* From the first block's begin to the last one's end. */
+static void span_blocks(const struct kernel_stamp *stamps, int blocks, int64_t clock_ns,
+                        struct ring_kernel_step *step)
+{
+    uint64_t begin = UINT64_MAX, end = 0;
+    for (int b = 0; b < blocks; b++) {
+        begin = stamps[b].begin > 0 && stamps[b].begin < begin ? stamps[b].begin : begin;
+        end = stamps[b].end > end ? stamps[b].end : end;
+    }
+    step->begin_ns = begin == UINT64_MAX ? 0 : (int64_t)begin - clock_ns;
+    step->end_ns = begin == UINT64_MAX ? 0 : (int64_t)end - clock_ns;
+}
+
+static enum status read_rank(struct ring_kernel *k, int rank, int recorded,
+                             struct kernel_stamp *stamps, struct kernel_done *done,
+                             struct ring_kernel_step *steps, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct rank *r = &k->ranks[rank];
+    const int n = n_steps(k) + 1, blocks = k->blocks[recorded];
+    const int64_t first = (int64_t)recorded * n;
+    TRY(fetch(k, rank, stamps, r->stamps + first * k->most_blocks,
+              (int64_t)n * k->most_blocks * (int64_t)sizeof *stamps, err));
+    TRY(fetch(k, rank, done, r->done + first, n * (int64_t)sizeof *done, err));
+    for (int s = 0; s < n; s++) {
+        const struct kernel_done *d = &done[s];
+        steps[s] = (struct ring_kernel_step){d->segment, d->first, d->count, d->received, d->added,
+                                             d->kept, d->sent, 0, 0};
+        span_blocks(stamps + s * blocks, blocks, k->gpus[r->gpu].clock_ns, &steps[s]);
+        if (steps[s].begin_ns == 0)
+            steps[s].segment = NONE;
+    }
+out:
+    return status;
+}
+
+enum status ring_kernel_read(struct ring_kernel *k, int recorded, struct ring_kernel_step *steps,
+                             struct error *err)
+{
+    enum status status = STATUS_OK;
+    const int n = n_steps(k) + 1;
+    struct kernel_stamp *stamps = NULL;
+    struct kernel_done *done = NULL;
+    TRY(allocate((void **)&stamps, (int64_t)n * k->most_blocks, sizeof *stamps, "a record", err));
+    TRY(allocate((void **)&done, n, sizeof *done, "a record", err));
+    for (int rank = 0; rank < k->n_ranks; rank++)
+        TRY(read_rank(k, rank, recorded, stamps, done, steps + (int64_t)rank * n, err));
+out:
+    free(stamps);
+    free(done);
+    return status;
+}
+
+/* ---- clocks ---- */
+
+/* One call of the clocks' kernel; keeps what its tightest round says, where that is better. */
+static enum status send_token(struct ring_kernel *k, struct kernel_stamp *stamps, int64_t *best_ns,
+                              struct error *err)
+{
+    enum status status = STATUS_OK;
+    const int n = KERNEL_ROUNDS + 1;
+    int tightest = 0;
+    for (int g = 0; g < k->n_gpus; g++)
+        k->gpus[g].launch.blocks = 1;
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+        TRY(cuda(cudaMemset(in_launch(k, rank)->post.token, 0, sizeof(uint32_t)), "clocks", err));
+        TRY(cuda(cudaStreamSynchronize(NULL), "clocks", err));
+    }
+    TRY(launch(k, kernel_clock_function(), 1, err));
+    TRY(finish(k, err));
+    for (int rank = 0; rank < k->n_ranks; rank++)
+        TRY(fetch(k, rank, stamps + rank * n, in_launch(k, rank)->stamps,
+                  n * (int64_t)sizeof *stamps, err));
+    for (int i = 1; i < KERNEL_ROUNDS; i++)
+        if (stamps[i].end - stamps[i].begin < stamps[tightest].end - stamps[tightest].begin)
+            tightest = i;
+    const int64_t around_ns = (int64_t)(stamps[tightest].end - stamps[tightest].begin);
+    if (*best_ns > 0 && around_ns >= *best_ns)
+        return STATUS_OK;
+    *best_ns = around_ns;
+    for (int rank = k->n_ranks - 1; rank >= 0; rank--) { /* of a device its first rank's counts */
+        const int64_t there = (int64_t)stamps[rank * n + tightest].end;
+        const int64_t here = (int64_t)stamps[tightest].begin + around_ns * rank / k->n_ranks;
+        if (k->ranks[rank].gpu > 0)
+            k->gpus[k->ranks[rank].gpu].clock_ns = there - here;
+    }
+    const int64_t tick_ns = (int64_t)stamps[KERNEL_ROUNDS].begin;
+    k->clock_error_ns = (k->n_gpus > 1 ? around_ns / 2 : 0) + tick_ns;
+out:
+    return status;
+}
+
+static enum status set_clocks(struct ring_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct kernel_stamp *stamps = NULL;
+    int64_t best_ns = 0;
+    void *got = NULL;
+    TRY(allocate((void **)&stamps, (int64_t)k->n_ranks * (KERNEL_ROUNDS + 1), sizeof *stamps,
+                 "clocks", err));
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+        TRY(zeroed(&got, (KERNEL_ROUNDS + 1) * (int64_t)sizeof *stamps, err));
+        in_launch(k, rank)->stamps = got;
+    }
+    for (int i = 0; i < CLOCK_CALLS; i++)
+        TRY(send_token(k, stamps, &best_ns, err));
+out:
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        (void)cudaFree(in_launch(k, rank)->stamps);
+        in_launch(k, rank)->stamps = NULL;
+    }
+    free(stamps);
+    return status;
+}
+
+/* ---- a first call, to see whether what is written arrives ---- */
+
+static uint32_t probe_value(int rank, int i)
+{
+    return (uint32_t)pattern_hash((uint64_t)rank * PROBE_COUNT + (uint64_t)i);
+}
+
+/* The same kernels, of int32 and on other data; both protocols. */
+static enum status try_protocol(struct ring_kernel *k, enum ring_protocol protocol,
+                                void *const *data, struct error *err)
+{
+    enum status status = STATUS_OK;
+    uint32_t values[PROBE_COUNT];
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        for (int i = 0; i < PROBE_COUNT; i++)
+            values[i] = probe_value(rank, i);
+        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+        TRY(cuda(cudaMemcpy(data[rank], values, sizeof values, cudaMemcpyHostToDevice),
+                 "a first call", err));
+    }
+    k->epoch++;
+    for (int g = 0; g < k->n_gpus; g++) {
+        struct kernel_launch *l = &k->gpus[g].launch;
+        l->blocks = k->most_blocks < 3 ? k->most_blocks : 3;
+        l->epoch = k->epoch;
+        l->first = 0;
+        l->count = PROBE_COUNT;
+        l->average = 0;
+    }
+    TRY(launch(k, kernel_function(protocol, DTYPE_INT32, REDOP_SUM), KERNEL_THREADS, err));
+    TRY(finish(k, err));
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        TRY(fetch(k, rank, values, data[rank], sizeof values, err));
+        for (int i = 0; i < PROBE_COUNT; i++) {
+            uint32_t sum = 0;
+            for (int other = 0; other < k->n_ranks; other++)
+                sum += probe_value(other, i);
+            if (values[i] != sum)
+                return fail(err, STATUS_MACHINE, "a first call of the ring's kernel by %s left a "
+                            "wrong sum on rank %d: what its neighbour writes does not arrive",
+                            ring_protocol_name(protocol), rank);
+        }
+    }
+out:
+    return status;
+}
+
+static enum status probe(struct ring_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    void **data = NULL;
+    TRY(allocate((void **)&data, k->n_ranks, sizeof *data, "a first call", err));
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+        TRY(zeroed(&data[rank], PROBE_COUNT * (int64_t)sizeof(int32_t), err));
+    }
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        in_launch(k, rank)->data = data[rank];
+        in_launch(k, rank)->next_data = data[(rank + 1) % k->n_ranks];
+    }
+    for (int protocol = 0; protocol < N_PROTOCOLS; protocol++)
+        TRY(try_protocol(k, (enum ring_protocol)protocol, data, err));
+out:
+    for (int rank = 0; data && rank < k->n_ranks; rank++)
+        (void)cudaFree(data[rank]);
+    free(data);
+    return status;
+}
+
+static enum status take_data(struct ring_kernel *k, struct error *err)
+{
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        void *data = k->device->verbs->address(k->device,
+                                               (struct span){rank, MEMORY_DATA, 0, k->count});
+        if (k->count > 0 && (!data || (uintptr_t)data % 16 > 0))
+            return fail(err, STATUS_MACHINE, "the ring's kernel: rank %d has no data of %lld "
+                        "elements", rank, (long long)k->count);
+        in_launch(k, rank)->data = data;
+        in_launch(k, (rank + k->n_ranks - 1) % k->n_ranks)->next_data = data;
+    }
+    return STATUS_OK;
+}
+
+/* ---- open and close ---- */
+
+static enum status make(struct ring_kernel **out, struct device *device,
+                        const struct ring_kernel_setup *setup, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct ring_kernel *k = NULL;
+    TRY(allocate((void **)&k, 1, sizeof *k, "the ring's kernel", err));
+    *out = k;
+    k->device = device;
+    k->n_ranks = setup->n_ranks;
+    k->n_recorded = setup->n_recorded;
+    k->dtype = setup->dtype;
+    k->redop = setup->redop;
+    k->count = setup->count;
+    k->timeout_ns = (int64_t)(setup->timeout_ms > 0 ? setup->timeout_ms : DEFAULT_TIMEOUT_MS) *
+                    1000000;
+    TRY(allocate((void **)&k->gpus, k->n_ranks, sizeof *k->gpus, "the ring's kernel", err));
+    TRY(allocate((void **)&k->ranks, k->n_ranks, sizeof *k->ranks, "the ring's kernel", err));
+    TRY(allocate((void **)&k->blocks, k->n_recorded, sizeof *k->blocks, "the ring's kernel", err));
+    for (int rank = 0; rank < k->n_ranks; rank++) {
+        struct rank *r = &k->ranks[rank];
+        while (r->gpu < k->n_gpus && k->gpus[r->gpu].id != setup->device_of[rank])
+            r->gpu++;
+        if (r->gpu == k->n_gpus)
+            k->gpus[k->n_gpus++] = (struct gpu){.id = setup->device_of[rank],
+                                                .stream = stream_id(rank, LANE_SEND)};
+        r->local = k->gpus[r->gpu].launch.n_local++;
+        if (r->local < KERNEL_MAX_LOCAL)
+            in_launch(k, rank)->rank = rank;
+    }
+out:
+    return status;
+}
+
+/* What does not differ from call to call. CUDA would otherwise load a kernel at its first launch,
+ * and waits for kernels that run before it does. */
+static enum status prepare(struct ring_kernel *k, struct gpu *gpu, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct kernel_launch *l = &gpu->launch;
+    struct cudaFuncAttributes attributes;
+    l->n_ranks = k->n_ranks;
+    l->timeout_ns = k->timeout_ns;
+    TRY(open_gpu(gpu, l->n_local, err));
+    TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
+    TRY(cuda(cudaFuncGetAttributes(&attributes, kernel_clock_function()), "loading it", err));
+    for (int i = 0; i < N_PROTOCOLS; i++) {
+        const enum ring_protocol protocol = (enum ring_protocol)i;
+        TRY(cuda(cudaFuncGetAttributes(&attributes, kernel_function(protocol, k->dtype, k->redop)),
+                 "loading it", err));
+        TRY(cuda(cudaFuncGetAttributes(&attributes,
+                                       kernel_function(protocol, DTYPE_INT32, REDOP_SUM)),
+                 "loading it", err));
+    }
+out:
+    return status;
+}
+
+enum status ring_kernel_open(struct ring_kernel **out, struct device *device,
+                             const struct ring_kernel_setup *setup, struct error *err)
+{
+    enum status status = STATUS_OK;
+    struct ring_kernel *k = NULL;
+    *out = NULL;
+    if (device->facts.simulated)
+        return fail(err, STATUS_MACHINE, "the ring's kernel runs on GPUs, and these are simulated");
+    if (is_sanitized())
+        return fail(err, STATUS_MACHINE, "the ring's kernel is off under compute-sanitizer, which "
+                    "delays threads that wait for each other");
+    TRY(check_links(&device->facts, setup->n_ranks, err));
+    TRY(make(&k, device, setup, err));
+    for (int g = 0; g < k->n_gpus; g++)
+        TRY(prepare(k, &k->gpus[g], err));
+    TRY(find_blocks(k, err));
+    for (int rank = 0; rank < k->n_ranks; rank++)
+        TRY(take_memory(k, rank, err));
+    TRY(join(k, err));
+    if (k->n_ranks > 1) {
+        TRY(probe(k, err));
+        if (k->n_recorded > 0)
+            TRY(set_clocks(k, err));
+    }
+    TRY(take_data(k, err));
+    *out = k;
+    return STATUS_OK;
+out:
+    ring_kernel_close(k);
+    return status;
+}
+
+void ring_kernel_close(struct ring_kernel *k)
+{
+    if (!k)
+        return;
+    for (int rank = 0; k->ranks && rank < k->n_ranks; rank++) {
+        (void)cudaFree(k->ranks[rank].memory);
+        (void)cudaFree(k->ranks[rank].stamps);
+        (void)cudaFree(k->ranks[rank].done);
+    }
+    (void)cudaFreeHost(k->stuck);
+    (void)cudaGetLastError();
+    free(k->gpus);
+    free(k->ranks);
+    free(k->blocks);
+    free(k);
+}
+
+int64_t ring_kernel_clock_error_ns(const struct ring_kernel *k) { return k->clock_error_ns; }

@@ -1,0 +1,82 @@
+/* kernel_parts.h - what kernel.cu (the threads' side) and kernel_cuda.c (the host's) share; nobody
+ * else includes it.
+ */
+#ifndef RING_KERNEL_PARTS_H
+#define RING_KERNEL_PARTS_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "common/dtype.h"
+#include "ring/kernel.h"
+
+#define KERNEL_MAX_LOCAL 32    /* ranks on one device: they are listed in a launch's arguments */
+#define KERNEL_MAX_BLOCKS 256  /* of threads, a rank */
+#define KERNEL_THREADS 512
+#define KERNEL_ROUNDS 64       /* of the clocks' token */
+
+/* The memory that a rank has for its neighbour before it to write into. Each part twice: calls
+ * alternate between the halves. */
+struct kernel_post {
+    uint64_t *packets;  /* [2][2(N-1)][packets of the largest segment] * 2 */
+    char *inbox;        /* [2][N-1][bytes of the largest segment + 16] */
+    uint32_t *flags;    /* [2][2(N-1)][KERNEL_MAX_BLOCKS]: the call whose slice is there */
+    uint32_t *token;    /* of the clocks */
+};
+
+/* Who did not get what, written by a thread that gave up. In memory of the host. */
+struct kernel_stuck {
+    int32_t stuck, step;
+};
+
+/* Of a block of threads, at a step: in ns of the device's timer; 0 where it had nothing to do. */
+struct kernel_stamp {
+    uint64_t begin, end;
+};
+
+struct kernel_done { /* in device memory, as struct ring_kernel_step tells */
+    int32_t segment, received, added, kept, sent;
+    int64_t first, count;
+};
+
+struct kernel_rank {
+    int rank;
+    void *data, *next_data;          /* element 0; each aligned to 16 bytes */
+    struct kernel_post post, next_post;
+    struct kernel_stuck *stuck;
+    struct kernel_stamp *stamps;     /* [2N - 1][blocks] of this call; NULL: nothing is recorded */
+    struct kernel_done *done;        /* [2N - 1] of this call */
+};
+
+/* The arguments of a launch: this device's ranks, and the call. */
+struct kernel_launch {
+    struct kernel_rank ranks[KERNEL_MAX_LOCAL];
+    int n_local, blocks;             /* of each rank */
+    int n_ranks;
+    uint32_t epoch;                  /* number of the call, from 1 */
+    int average;                     /* avg: divide by n_ranks */
+    int64_t first, count;
+    int64_t segment_packets, segment_bytes; /* room for a segment, in the memory of kernel_post */
+    int held_rank, held_step;
+    int64_t held_ns;
+    int64_t timeout_ns;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kernel for these; a pointer for CUDA. */
+const void *kernel_function(enum ring_protocol protocol, enum dtype dtype, enum redop redop);
+
+/* One token goes around the ring KERNEL_ROUNDS times: a block of one thread for each rank. The
+ * stamps are [KERNEL_ROUNDS + 1]: of rank 0 when it sent the token off and when it was back, of
+ * another rank, as `end`, when it had it; and behind them, as `begin`, the least difference between
+ * two readings of the timer. */
+const void *kernel_clock_function(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

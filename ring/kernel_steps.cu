@@ -1,0 +1,375 @@
+// kernel_steps.cu - the 2(N-1) steps of the ring, as the threads of one kernel see them.
+//
+// At step s a rank takes what came at step s-1, adds its own part as long as the segment is not
+// complete (s <= N-1), and sends it on. That is all; both kernels below are this loop, and differ
+// in how a thread knows that something has come.
+//
+// Why the flag travels with the data in a small message. A store into a neighbour's memory is on
+// its way for about a microsecond, and two stores may arrive in either order. To write data, wait
+// until it has arrived, and then raise a flag costs two such journeys. A packet is one 64-bit store
+// of 32 bits of data and 32 bits of flag: whoever sees the flag has the data. Half of what is sent
+// is flags, which does not matter where the journey is all that counts.
+//
+// What release and acquire promise (packets do without; vectors need them). A block writes its
+// slice of a segment with ordinary stores and then stores the flag with `release`: nobody who sees
+// the flag can miss what was written before it. The reader loads the flag with `acquire`: nothing
+// that it reads afterwards can be older than the flag. Together with a barrier on either side,
+// which ties the block's threads to the one that handles the flag, the whole slice is there.
+// (PTX ISA, "Memory consistency model".)
+//
+// Why two halves alternate. The memory into which a neighbour sends may be overwritten when it has
+// been read, and nobody tells the sender. But a rank that has ended call e has, for every segment,
+// had a part from all other ranks in call e; so they have all begun it, so they have all ended call
+// e-1. What was read in call e-1 is free in call e+1: calls of even and of odd number use a half
+// each. A flag is the number of its call, so that nothing need ever be cleared.
+//
+// Why large messages belong to the copy engines. These stores take threads of many processors and
+// reach some 0.9 of what a copy engine moves over the same link, which takes none.
+#include "common/kernels.cuh"
+#include "ring/kernel_parts.h"
+
+namespace {
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+
+// ---- flags and packets --------------------------------------------------------------------------
+
+__device__ void raise(uint32_t *flag, uint32_t epoch)
+{
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
+}
+
+// Calls before this one count as not there; so would those behind it, which there cannot be.
+__device__ bool is_raised(const uint32_t *flag, uint32_t epoch)
+{
+    uint32_t value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value == epoch;
+}
+
+// 8 bytes of data.
+template <typename T> union content {
+    T x[8 / sizeof(T)];
+    uint32_t words[2];
+};
+
+template <typename T>
+__device__ void send_packet(uint64_t *to, union content<T> data, uint32_t epoch)
+{
+    const uint64_t flag = (uint64_t)epoch << 32;
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to),
+                 "l"(flag | data.words[0]), "l"(flag | data.words[1])
+                 : "memory");
+}
+
+template <typename T>
+__device__ bool take_packet(const uint64_t *from, union content<T> *data, uint32_t epoch)
+{
+    uint64_t a, b;
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(from)
+                 : "memory");
+    data->words[0] = (uint32_t)a;
+    data->words[1] = (uint32_t)b;
+    return a >> 32 == epoch && b >> 32 == epoch;
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+// Asks until the answer is yes, or for timeout_ns.
+template <typename F> __device__ bool wait_until(F there, int64_t timeout_ns)
+{
+    uint64_t begin = 0;
+    for (unsigned asked = 1; !there(); asked++) {
+        if (asked % 1024 > 0)
+            continue;
+        const uint64_t now = global_ns();
+        begin = begin > 0 ? begin : now;
+        if (now - begin > (uint64_t)timeout_ns)
+            return false;
+    }
+    return true;
+}
+
+__device__ void give_up(const struct kernel_rank &me, int step)
+{
+    me.stuck->step = step;
+    me.stuck->stuck = 1;
+}
+
+__device__ void hold_back(const struct kernel_launch &l, int rank, int step)
+{
+    if (l.held_ns == 0 || rank != l.held_rank || step != l.held_step)
+        return;
+    const uint64_t begin = global_ns();
+    while (global_ns() - begin < (uint64_t)l.held_ns)
+        ;
+}
+
+// ---- what a rank does in a step -----------------------------------------------------------------
+
+struct step {
+    int64_t first, count;     // of the segment, among the elements of the data
+    int segment;
+    bool received, added;     // something has come; it is to be added to the rank's own
+    bool kept, sent;          // the result is to be stored there; and to be sent on
+    bool scaled_first, scaled_after; // avg, of floats and of integers
+};
+
+// plan_part() of plan.h: the first count mod n parts hold one element more.
+__device__ void part(int64_t base, int64_t total, int n, int i, int64_t *first, int64_t *count)
+{
+    const int64_t each = total / n, more = total % n;
+    *first = base + each * i + (i < more ? i : more);
+    *count = each + (i < more);
+}
+
+template <typename T> __device__ struct step step_of(const struct kernel_launch &l, int rank, int s)
+{
+    const int n = l.n_ranks;
+    const bool is_float = (T)0.5f != 0;
+    struct step t;
+    t.segment = (rank + 2 * n - s) % n;
+    part(l.first, l.count, n, t.segment, &t.first, &t.count);
+    t.received = s > 0;
+    t.added = s > 0 && s <= n - 1;
+    t.kept = s >= n - 1;
+    t.sent = s < 2 * (n - 1);
+    t.scaled_first = l.average && is_float && s <= n - 1;
+    t.scaled_after = l.average && !is_float && s == n - 1;
+    return t;
+}
+
+template <typename T, enum redop OP>
+__device__ T value(const struct step &t, int n, T own, T came)
+{
+    own = t.scaled_first ? scaled(own, n) : own;
+    own = t.added ? combined<OP>(own, came) : own;
+    return t.scaled_after ? scaled(own, n) : own;
+}
+
+// ---- the record ---------------------------------------------------------------------------------
+
+// By the first thread of each block.
+__device__ void note_begin(const struct kernel_launch &l, const struct kernel_rank &me, int block,
+                           int s, const struct step &t)
+{
+    if (!me.stamps || threadIdx.x > 0)
+        return;
+    me.stamps[s * l.blocks + block].begin = global_ns();
+    if (block == 0)
+        me.done[s] = {t.segment, t.received, t.added, t.kept, t.sent, t.first, t.count};
+}
+
+__device__ void note_end(const struct kernel_launch &l, const struct kernel_rank &me, int block,
+                         int s)
+{
+    if (me.stamps && threadIdx.x == 0)
+        me.stamps[s * l.blocks + block].end = global_ns();
+}
+
+// ---- packets ------------------------------------------------------------------------------------
+// Every thread walks its own packets, and waits for nobody else's.
+
+template <typename T, enum redop OP>
+__global__ void __launch_bounds__(KERNEL_THREADS) packets_kernel(const struct kernel_launch l)
+{
+    const int LENGTH = 8 / sizeof(T), steps = 2 * (l.n_ranks - 1);
+    const struct kernel_rank me = l.ranks[blockIdx.x / l.blocks];
+    const int block = blockIdx.x % l.blocks;
+    const int64_t half = (l.epoch % 2) * steps * l.segment_packets;
+    T *data = (T *)me.data;
+    for (int s = 0; s <= steps; s++) {
+        const struct step t = step_of<T>(l, me.rank, s);
+        const int64_t came = half + (s - 1) * l.segment_packets;
+        const int64_t goes = half + s * l.segment_packets;
+        hold_back(l, me.rank, s);
+        for (int64_t i = block * KERNEL_THREADS + threadIdx.x; i * LENGTH < t.count;
+             i += l.blocks * KERNEL_THREADS) {
+            const int64_t left = t.count - i * LENGTH;
+            union content<T> own = {}, got = {};
+            T *at = data + t.first + i * LENGTH;
+            if (!t.received || t.added)
+                for (int k = 0; k < LENGTH; k++)
+                    own.x[k] = k < left ? at[k] : (T)0;
+            if (t.received && !wait_until([&] {
+                    return take_packet(me.post.packets + 2 * (came + i), &got, l.epoch);
+                }, l.timeout_ns))
+                return give_up(me, s);
+            if (i < l.blocks * KERNEL_THREADS)
+                note_begin(l, me, block, s, t);
+            if (!t.received || t.added)
+                for (int k = 0; k < LENGTH; k++)
+                    got.x[k] = value<T, OP>(t, l.n_ranks, own.x[k], got.x[k]);
+            if (t.sent)
+                send_packet(me.next_post.packets + 2 * (goes + i), got, l.epoch);
+            for (int k = 0; t.kept && k < LENGTH && k < left; k++)
+                at[k] = got.x[k];
+            note_end(l, me, block, s);
+        }
+    }
+}
+
+// ---- vectors ------------------------------------------------------------------------------------
+// Block b of every rank has slice b of every segment, so that a flag a block and step is enough.
+
+// What a step reads and writes; NULL: nothing. All are equally aligned, since the segment lies at
+// the same elements of every rank's data, and the inbox takes it at the same distance from a
+// vector's boundary.
+template <typename V> struct lines {
+    const V *own, *came;
+    V *keep, *send;
+};
+
+template <typename T, enum redop OP, typename V>
+__device__ void move(const struct step &t, int n, const struct lines<V> &p, int64_t begin,
+                     int64_t end)
+{
+    const int UNROLL = 4, LENGTH = sizeof(V) / sizeof(T);
+    for (int64_t i = begin + threadIdx.x; i < end; i += UNROLL * KERNEL_THREADS) {
+        V a[UNROLL], b[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            if (i + u * KERNEL_THREADS < end) {
+                a[u] = p.own[i + u * KERNEL_THREADS];
+                if (p.came)
+                    b[u] = p.came[i + u * KERNEL_THREADS];
+            }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            if (i + u * KERNEL_THREADS < end) {
+#pragma unroll
+                for (int k = 0; k < LENGTH; k++)
+                    a[u].x[k] = value<T, OP>(t, n, a[u].x[k], b[u].x[k]);
+                if (p.send)
+                    p.send[i + u * KERNEL_THREADS] = a[u];
+                if (p.keep)
+                    p.keep[i + u * KERNEL_THREADS] = a[u];
+            }
+    }
+}
+
+template <typename T> struct alone { T x[1]; };
+
+// A slice: as many vectors as other blocks have; what precedes and follows all vectors of a segment
+// is block 0's.
+template <typename T, enum redop OP>
+__device__ void move_slice(const struct kernel_launch &l, int block, const struct step &t,
+                           const struct lines<T> &p)
+{
+    const int LENGTH = vector<T>::LENGTH;
+    const int64_t past = t.first % LENGTH, until_vector = past ? LENGTH - past : 0;
+    const int64_t head = until_vector < t.count ? until_vector : t.count;
+    const int64_t vectors = (t.count - head) / LENGTH, tail = head + vectors * LENGTH;
+    int64_t begin, n;
+    part(0, vectors, l.blocks, block, &begin, &n);
+    const struct lines<vector<T>> v = {
+        (const vector<T> *)(p.own + head), p.came ? (const vector<T> *)(p.came + head) : NULL,
+        p.keep ? (vector<T> *)(p.keep + head) : NULL, p.send ? (vector<T> *)(p.send + head) : NULL};
+    const struct lines<alone<T>> singles = {(const alone<T> *)p.own, (const alone<T> *)p.came,
+                                            (alone<T> *)p.keep, (alone<T> *)p.send};
+    move<T, OP>(t, l.n_ranks, v, begin, begin + n);
+    if (block == 0) {
+        move<T, OP>(t, l.n_ranks, singles, 0, head);
+        move<T, OP>(t, l.n_ranks, singles, tail, t.count);
+    }
+}
+
+template <typename T, enum redop OP>
+__global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct kernel_launch l)
+{
+    const int n = l.n_ranks, steps = 2 * (n - 1);
+    const struct kernel_rank me = l.ranks[blockIdx.x / l.blocks];
+    const int block = blockIdx.x % l.blocks;
+    const int64_t half = l.epoch % 2;
+    for (int s = 0; s <= steps; s++) {
+        const struct step t = step_of<T>(l, me.rank, s);
+        const int64_t past = t.first % vector<T>::LENGTH * sizeof(T);
+        // a segment that is not complete travels by the inbox, a complete one from data to data
+        T *came = (T *)(me.post.inbox + (half * (n - 1) + s - 1) * l.segment_bytes + past);
+        T *goes = (T *)(me.next_post.inbox + (half * (n - 1) + s) * l.segment_bytes + past);
+        T *own = (T *)me.data + t.first, *next = (T *)me.next_data + t.first;
+        const uint32_t *flag = me.post.flags + (half * steps + s - 1) * KERNEL_MAX_BLOCKS + block;
+        bool gone = false;
+        if (threadIdx.x == 0 && t.received)
+            gone = !wait_until([&] { return is_raised(flag, l.epoch); }, l.timeout_ns);
+        if (gone)
+            give_up(me, s);
+        if (__syncthreads_or(gone))
+            return;
+        hold_back(l, me.rank, s);
+        note_begin(l, me, block, s, t);
+        if (t.sent) {
+            move_slice<T, OP>(l, block, t, {own, t.added ? came : NULL, s == n - 1 ? own : NULL,
+                                            s < n - 1 ? goes : next});
+            __syncthreads();
+            if (threadIdx.x == 0)
+                raise(me.next_post.flags + (half * steps + s) * KERNEL_MAX_BLOCKS + block,
+                      l.epoch);
+        }
+        note_end(l, me, block, s);
+    }
+}
+
+// ---- clocks -------------------------------------------------------------------------------------
+
+// A block for each rank of the device, of one thread. How finely the timer ticks stands behind the
+// last round.
+__global__ void clock_kernel(const struct kernel_launch l)
+{
+    const struct kernel_rank me = l.ranks[blockIdx.x];
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 16; i++) {
+        const uint64_t before = global_ns();
+        uint64_t now = before;
+        while (now == before)
+            now = global_ns();
+        least = now - before < least ? now - before : least;
+    }
+    me.stamps[KERNEL_ROUNDS].begin = least;
+    for (uint32_t round = 1; round <= KERNEL_ROUNDS; round++) {
+        struct kernel_stamp stamp;
+        stamp.begin = global_ns();
+        if (me.rank == 0)
+            raise(me.next_post.token, round);
+        if (!wait_until([&] { return is_raised(me.post.token, round); }, l.timeout_ns))
+            return give_up(me, (int)round);
+        stamp.end = global_ns();
+        if (me.rank > 0)
+            raise(me.next_post.token, round);
+        me.stamps[round - 1] = stamp;
+    }
+}
+
+#else // an older GPU: kernel_cuda.c does not come here
+
+template <typename T, enum redop OP> __global__ void packets_kernel(const struct kernel_launch) {}
+template <typename T, enum redop OP> __global__ void vectors_kernel(const struct kernel_launch) {}
+__global__ void clock_kernel(const struct kernel_launch) {}
+
+#endif
+
+#define ROW(KERNEL, T)                                                                            \
+    {(const void *)KERNEL<T, REDOP_SUM>, (const void *)KERNEL<T, REDOP_SUM>,                      \
+     (const void *)KERNEL<T, REDOP_MIN>, (const void *)KERNEL<T, REDOP_MAX>,                      \
+     (const void *)KERNEL<T, REDOP_PROD>},
+#define PACKETS_ROW(D, T) ROW(packets_kernel, T)
+#define VECTORS_ROW(D, T) ROW(vectors_kernel, T)
+
+const void *const functions[N_PROTOCOLS][N_DTYPES][N_REDOPS] = {
+    {ARITH_TYPES(PACKETS_ROW)}, {ARITH_TYPES(VECTORS_ROW)}};
+
+static_assert(PROTOCOL_PACKETS == 0 && PROTOCOL_VECTORS == 1 && N_PROTOCOLS == 2,
+              "functions must follow enum ring_protocol");
+static_assert(sizeof(struct kernel_launch) <= 4096, "more than a launch's arguments may take");
+
+} // namespace
+
+const void *kernel_function(enum ring_protocol protocol, enum dtype dtype, enum redop redop)
+{
+    return functions[protocol][dtype][redop];
+}
+
+const void *kernel_clock_function(void)
+{
+    return (const void *)clock_kernel;
+}
