@@ -7,11 +7,13 @@
 #include "common/format.h"
 #include "common/interrupt.h"
 #include "overlap/step_parts.h"
+#include "ring/kernel.h"
 #include "ring/ring.h"
 
-/* bench's engines are run's, in the same order. */
+/* bench's engines as run's. */
 static const enum engine engines[N_BENCH_ENGINES] = {
-    [BENCH_EAGER] = ENGINE_EAGER, [BENCH_GRAPH] = ENGINE_GRAPH, [BENCH_NCCL] = ENGINE_NCCL,
+    [BENCH_EAGER] = ENGINE_EAGER, [BENCH_GRAPH] = ENGINE_GRAPH, [BENCH_KERNEL] = ENGINE_KERNEL,
+    [BENCH_AUTO] = ENGINE_AUTO, [BENCH_NCCL] = ENGINE_NCCL,
 };
 
 struct row { /* in us */
@@ -54,9 +56,17 @@ out:
     return status;
 }
 
-static enum status open_calls(void *context, struct error *why)
+static enum status possible(void *context, enum bench_engine engine, struct error *why)
 {
-    return step_open_calls(context, why);
+    struct compare *c = context;
+    const struct settings *s = c->step.s;
+    switch (engine) {
+    case BENCH_EAGER: return STATUS_OK;
+    case BENCH_GRAPH: return c->staged ? bench_no_graph(why) : STATUS_OK;
+    case BENCH_KERNEL: return ring_kernel_try(c->holder, s->n_ranks, s->device_of, why);
+    case BENCH_AUTO: return fail(why, STATUS_MACHINE, "with overlap it is always eager");
+    default: return step_open_calls(&c->step, why);
+    }
 }
 
 static int first_engine(const struct compare *c)
@@ -287,7 +297,7 @@ enum status overlap_compare(struct settings *s, struct error *err)
     TRY(step_settle(&c.step));
     c.n_rounds = s->backend == BACKEND_CUDA ? COMPARE_ROUNDS : 1;
     TRY(open_holder(&c));
-    TRY(bench_choose(&s->bench, c.staged, open_calls, &c.step, c.on, c.why, err));
+    TRY(bench_choose(&s->bench, possible, &c, c.on, c.why, err));
     interrupt_catch();
     TRY(measure_communication(&c, &communication_us));
     print_head(&c);

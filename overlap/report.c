@@ -51,7 +51,8 @@ static const char *const work_words[] = {
 static void print_backward(const struct step *p)
 {
     const struct settings *s = p->s;
-    char slow[STEP_SLOW_SIZE], line[200];
+    char slow[STEP_SLOW_SIZE], how[SHOW_ENGINE_SIZE], line[400];
+    int64_t largest = 0;
     fprintf(p->out, "  backward  %.1f us a rank, shared out by the model's work\n", p->backward_us);
     if (s->backward_us <= 0)
         fprintf(p->out, "            (assumed: 4 FLOP per weight and use, 32 samples, 200 "
@@ -66,12 +67,16 @@ static void print_backward(const struct step *p)
     if (s->link_file && !s->random)
         fprintf(p->out, "  link      %s: %.4g us + bytes / %.6g GB/s\n", s->model.name,
                 step_us(s->model.link_latency_ns), s->model.link_GBps);
+    for (int i = 0; i < p->buckets.n; i++)
+        largest = p->buckets.items[i].bytes > largest ? p->buckets.items[i].bytes : largest;
     if (p->calls)
         snprintf(line, sizeof line, "nccl (NCCL %s: one ncclAllReduce a bucket and rank, on the "
                  "send lane)", p->calls->nccl->version);
     else
-        snprintf(line, sizeof line, "%s (%s)", engine_name(s->engine),
-                 show_engine(s->engine, s->backend == BACKEND_HOST, 0));
+        snprintf(line, sizeof line, "%s (%s%s)", engine_name(s->engine),
+                 show_engine(s->engine, s->backend == BACKEND_HOST, 0, largest, s->n_ranks, how),
+                 p->automatic ? "; auto takes it: copy engines leave the processors to the "
+                                "backward pass" : "");
     format_words(p->out, "engine", line);
     if (s->random)
         fprintf(p->out, "  times     none: a random schedule, seed %" PRIu64 "; each choice counts "

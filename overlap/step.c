@@ -58,7 +58,7 @@ static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
                                 struct error *err)
 {
     const int one = rule == BUCKETS_ONE, equal = rule == BUCKETS_EXPLICIT;
-    const int nccl = s->engine == ENGINE_NCCL;
+    const int nccl = s->engine == ENGINE_NCCL, kernel = s->engine == ENGINE_KERNEL;
     const struct { int given; const char *sentence; } pairs[] = {
         {one && s->cap_mib > 0, "--bucket-cap-mb: rule one has no cap"},
         {one && s->sweep, "--sweep-cap: rule one has no cap"},
@@ -72,6 +72,7 @@ static enum status refuse_pairs(const struct settings *s, enum bucket_rule rule,
         {nccl && s->trace != TRACE_NONE, "--trace with --engine nccl: a trace lists ops, and NCCL "
                                          "has none to show"},
         {nccl && s->sweep, "--sweep-cap with --engine nccl: the model beside it is the ring's"},
+        {kernel && s->sweep, "--sweep-cap with --engine kernel: the model beside it queues ops"},
         {nccl && s->pieces > 0, "--pieces with --engine nccl: NCCL cuts segments as it likes"},
         {nccl && s->slots > 0, "--slots with --engine nccl: NCCL has no inbox of ours"},
         {nccl && s->peer_off, "--p2p off with --engine nccl: NCCL chooses its own paths, unless "
@@ -97,6 +98,8 @@ enum status step_open(struct step *p)
                     "wanted", dtype_name(s->dtype));
     TRY(s->layers ? model_open_layers(&p->model, s->layers, p->err)
                   : model_open(&p->model, s->network ? s->network : "article", p->err));
+    p->automatic = s->engine == ENGINE_AUTO;
+    s->engine = p->automatic ? ENGINE_EAGER : s->engine;
     TRY(choose_rule(p));
     TRY(refuse_pairs(s, p->rule, p->err));
     TRY(step_pack(p, s->cap_mib > 0 ? s->cap_mib : 25));
@@ -228,6 +231,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
         .calls = s->engine == ENGINE_NCCL ? &p->calls->run : NULL,
     };
     story->seed = s->seed;
+    story->engine = s->engine;
     TRY(step_plan(p, &story->plan, serial));
     TRY(name_buckets(p, check_plan(&story->plan, &story->proof, p->err)));
     TRY(run_open(&story->device, backend, &story->plan, &options, p->err));

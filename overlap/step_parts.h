@@ -33,6 +33,7 @@ struct step {
     double *slowness;    /* owned, [n_ranks] */
     double backward_us;  /* of a rank that is not slow */
     struct calls *calls; /* owned; NULL: nothing is called */
+    int automatic;       /* the engine was left to auto */
     int computes_wait;   /* some compute waits for communication */
     struct iteration overlapped, serial;
     char notice[256];    /* on simulated or shared GPUs */

@@ -10,37 +10,50 @@
 const char *bench_engine_name(enum bench_engine engine)
 {
     static const char *const names[N_BENCH_ENGINES] = {
-        [BENCH_EAGER] = "eager", [BENCH_GRAPH] = "graph", [BENCH_NCCL] = "nccl",
+        [BENCH_EAGER] = "eager", [BENCH_GRAPH] = "graph", [BENCH_KERNEL] = "kernel",
+        [BENCH_AUTO] = "auto", [BENCH_NCCL] = "nccl",
     };
     return names[engine];
 }
 
 /* ---- engines ---- */
 
-static enum status open_nccl(void *context, struct error *why)
+enum status bench_no_graph(struct error *why)
 {
-    struct bench *b = context;
-    if (b->s->backend == BACKEND_HOST)
-        return fail(why, STATUS_MACHINE, "NCCL runs on GPUs, and these are simulated");
-    return nccl_open(&b->nccl, b->s->n_ranks, b->s->device_of, b->s->timeout_s, why);
+    return fail(why, STATUS_MACHINE, "some GPUs have no peer access to the next one, and a graph "
+                "cannot stage copies through the host");
 }
 
-enum status bench_choose(const struct bench_options *o, int staged,
-                         enum status (*open_nccl)(void *context, struct error *why), void *context,
-                         int on[N_BENCH_ENGINES], char why_not[N_BENCH_ENGINES][BENCH_WHY_SIZE],
-                         struct error *err)
+static enum status possible(void *context, enum bench_engine engine, struct error *why)
+{
+    struct bench *b = context;
+    const int host = b->s->backend == BACKEND_HOST;
+    switch (engine) {
+    case BENCH_EAGER: return STATUS_OK;
+    case BENCH_GRAPH: return b->staged ? bench_no_graph(why) : STATUS_OK;
+    case BENCH_KERNEL: return bench_try_kernel(b, why);
+    case BENCH_AUTO:
+        b->kernel = bench_try_kernel(b, NULL) == STATUS_OK;
+        return host ? fail(why, STATUS_MACHINE, "its table is of GPUs, and these are simulated")
+                    : STATUS_OK;
+    default:
+        return host ? fail(why, STATUS_MACHINE, "NCCL runs on GPUs, and these are simulated")
+                    : nccl_open(&b->nccl, b->s->n_ranks, b->s->device_of, b->s->timeout_s, why);
+    }
+}
+
+enum status bench_choose(const struct bench_options *o,
+                         enum status (*possible)(void *context, enum bench_engine engine,
+                                                 struct error *why),
+                         void *context, int on[N_BENCH_ENGINES],
+                         char why_not[N_BENCH_ENGINES][BENCH_WHY_SIZE], struct error *err)
 {
     for (int i = 0; i < N_BENCH_ENGINES; i++) {
         struct error why = {""};
-        enum status status = STATUS_OK;
         on[i] = !o->engines_given || o->engines[i];
         if (!on[i])
             continue;
-        if (i == BENCH_NCCL)
-            status = open_nccl(context, &why);
-        if (i == BENCH_GRAPH && staged)
-            status = fail(&why, STATUS_MACHINE, "some GPUs have no peer access to the next one, "
-                          "and a graph cannot stage copies through the host");
+        enum status status = possible(context, (enum bench_engine)i, &why);
         if (status == STATUS_OK)
             continue;
         on[i] = 0;
@@ -135,7 +148,7 @@ enum status bench(struct settings *s, struct error *err)
     TRY(output_check(s->bench.json, err));
     TRY(bench_open_devices(&b));
     TRY(bench_copies(&b));
-    TRY(bench_choose(&s->bench, b.staged, open_nccl, &b, b.on, b.why, err));
+    TRY(bench_choose(&s->bench, possible, &b, b.on, b.why, err));
     interrupt_catch();
     bench_print_head(&b);
     status = measure_sizes(&b);

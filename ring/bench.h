@@ -8,6 +8,8 @@
  *
  *   eager   the plan of -n all-reduces of the same data (ring.h, same_data), queued op by op
  *   graph   the graph of one all-reduce, launched -n times
+ *   kernel  -n launches of the ring's kernel (kernel.h)
+ *   auto    the one of these that auto.h names for the size
  *   nccl    -n grouped calls of ncclAllReduce; with plain buffers and with symmetric windows, of
  *           which the faster is shown (nccl.h)
  */
@@ -19,7 +21,9 @@
 #include "common/options.h"
 
 /* Engines that bench knows, in the order of the rows. */
-enum bench_engine { BENCH_EAGER, BENCH_GRAPH, BENCH_NCCL, N_BENCH_ENGINES };
+enum bench_engine {
+    BENCH_EAGER, BENCH_GRAPH, BENCH_KERNEL, BENCH_AUTO, BENCH_NCCL, N_BENCH_ENGINES
+};
 
 const char *bench_engine_name(enum bench_engine engine); /* "eager" */
 
@@ -37,13 +41,15 @@ struct bench_options {
 };
 
 /* Which engines take part: all, or those that were asked for. One that is not to be had is off, and
- * why_not says why; one that was asked for and is not is an error. `staged`: some link of the ring
- * has no peer access. */
+ * why_not says why; one that was asked for and is not is an error. `possible` is asked for each,
+ * and may open what the engine needs. */
 #define BENCH_WHY_SIZE 320
-enum status bench_choose(const struct bench_options *options, int staged,
-                         enum status (*open_nccl)(void *context, struct error *why), void *context,
-                         int on[N_BENCH_ENGINES], char why_not[N_BENCH_ENGINES][BENCH_WHY_SIZE],
-                         struct error *err);
+enum status bench_choose(const struct bench_options *options,
+                         enum status (*possible)(void *context, enum bench_engine engine,
+                                                 struct error *why),
+                         void *context, int on[N_BENCH_ENGINES],
+                         char why_not[N_BENCH_ENGINES][BENCH_WHY_SIZE], struct error *err);
+enum status bench_no_graph(struct error *why); /* what to say where a link is staged */
 
 /* Also what is taken where an option is left out. */
 extern const struct bench_options bench_defaults;

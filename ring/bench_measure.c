@@ -9,13 +9,13 @@
 
 #include "common/clock.h"
 #include "common/interrupt.h"
+#include "ring/auto.h"
 #include "ring/bench_parts.h"
 #include "ring/check.h"
 #include "ring/ring.h"
 #include "ring/verify.h"
 
 #define N_SAMPLES 20
-#define PIECES_FROM ((int64_t)4 << 20) /* bytes of a segment from which two pieces are faster */
 
 /* ---- peer copies ---- */
 
@@ -78,6 +78,11 @@ out:
     return status;
 }
 
+enum status bench_try_kernel(struct bench *b, struct error *why)
+{
+    return ring_kernel_try(b->device, b->s->n_ranks, b->s->device_of, why);
+}
+
 enum status bench_copies(struct bench *b)
 {
     enum status status = STATUS_OK;
@@ -112,7 +117,11 @@ out:
 
 /* ---- one size ---- */
 
-enum contender { EAGER, GRAPH, NCCL_CALLERS, NCCL_WINDOWS, N_CONTENDERS };
+enum contender { EAGER, GRAPH, KERNEL, AUTO, NCCL_CALLERS, NCCL_WINDOWS, N_CONTENDERS };
+
+static const enum contender contenders[BENCH_NCCL] = { /* of NCCL the faster one */
+    [BENCH_EAGER] = EAGER, [BENCH_GRAPH] = GRAPH, [BENCH_KERNEL] = KERNEL, [BENCH_AUTO] = AUTO,
+};
 
 struct size {
     struct bench *b;
@@ -122,6 +131,9 @@ struct size {
     struct run_options eager_options, graph_options;
     struct device *device;
     struct run_sample eager, graph, once; /* many; one, as a graph; one, op by op */
+    struct ring_kernel *kernel;
+    struct ring_call call;
+    enum contender chosen;  /* what AUTO is */
     int runs[N_CONTENDERS];
     double us[N_CONTENDERS][N_SAMPLES]; /* of one all-reduce; sorted at the end */
     int n_samples;
@@ -148,8 +160,8 @@ static enum status make_plans(struct size *z)
 {
     enum status status = STATUS_OK;
     const struct settings *s = z->b->s;
-    const int64_t segment = z->count / s->n_ranks * (int64_t)dtype_size(s->dtype);
-    z->pieces = s->bench.pieces > 0 ? s->bench.pieces : segment >= PIECES_FROM ? 2 : 1;
+    const int64_t bytes = z->count * (int64_t)dtype_size(s->dtype);
+    z->pieces = s->bench.pieces > 0 ? s->bench.pieces : auto_pieces(bytes, s->n_ranks);
     z->slots = s->slots;
     struct ring_shape shape = {.n_ranks = s->n_ranks, .count = z->count, .dtype = s->dtype,
                                .redop = s->redop, .pieces = z->pieces, .slots = z->slots,
@@ -180,6 +192,23 @@ out:
     return status;
 }
 
+static enum status open_kernel(struct size *z)
+{
+    const struct settings *s = z->b->s;
+    const struct ring_kernel_setup setup = {.n_ranks = s->n_ranks, .device_of = s->device_of,
+                                            .dtype = s->dtype, .redop = s->redop,
+                                            .count = z->count};
+    const int64_t bytes = z->count * (int64_t)dtype_size(s->dtype);
+    z->call = (struct ring_call){.count = z->count, .recorded = NONE,
+                                 .protocol = ring_protocol_for(bytes, s->n_ranks)};
+    z->chosen = auto_engine(bytes, s->n_ranks, z->b->kernel) == ENGINE_KERNEL ? KERNEL : EAGER;
+    z->runs[KERNEL] = z->b->on[BENCH_KERNEL];
+    z->runs[AUTO] = z->b->on[BENCH_AUTO];
+    return z->runs[KERNEL] || (z->runs[AUTO] && z->chosen == KERNEL)
+               ? ring_kernel_open(&z->kernel, z->device, &setup, z->b->err)
+               : STATUS_OK;
+}
+
 static enum status open_size(struct size *z, int times_only)
 {
     enum status status = STATUS_OK;
@@ -196,6 +225,7 @@ static enum status open_size(struct size *z, int times_only)
         TRY(run_sample_open(&z->graph, z->device, &z->one, init, &z->graph_options, b->err));
     z->runs[EAGER] = b->on[BENCH_EAGER];
     z->runs[GRAPH] = b->on[BENCH_GRAPH];
+    TRY(open_kernel(z));
     if (b->on[BENCH_NCCL])
         TRY(open_nccl_data(z));
 out:
@@ -208,6 +238,8 @@ static void close_size(struct size *z)
         z->b->nccl->verbs->drop(z->b->nccl);
     free(z->data);
     z->data = NULL;
+    ring_kernel_close(z->kernel);
+    z->kernel = NULL;
     run_sample_close(&z->eager);
     run_sample_close(&z->graph);
     run_sample_close(&z->once);
@@ -230,16 +262,32 @@ out:
     return status;
 }
 
+static enum status sample_kernel(struct size *z, int times, int64_t *ns)
+{
+    enum status status = STATUS_OK;
+    const int64_t begin = clock_ns();
+    for (int i = 0; i < times; i++)
+        TRY(ring_kernel_queue(z->kernel, &z->call, z->b->err));
+    TRY(z->device->verbs->sync(z->device, z->b->err));
+    TRY(ring_kernel_judge(z->kernel, z->b->err));
+    *ns = clock_ns() - begin;
+out:
+    return status;
+}
+
 static enum status take_sample(struct size *z, enum contender who, double *us)
 {
     enum status status = STATUS_OK;
     const int calls = z->b->s->bench.calls;
     int64_t ns = 0;
     TRY(interrupt_seen(z->b->err));
-    TRY(who == EAGER   ? run_sample(&z->eager, 1, &ns, z->b->err)
-        : who == GRAPH ? run_sample(&z->graph, calls, &ns, z->b->err)
-                       : sample_nccl(z, who == NCCL_CALLERS ? NCCL_DEFAULT : NCCL_SYMMETRIC, calls,
-                                     &ns));
+    switch (who == AUTO ? z->chosen : who) {
+    case EAGER: TRY(run_sample(&z->eager, 1, &ns, z->b->err)); break;
+    case GRAPH: TRY(run_sample(&z->graph, calls, &ns, z->b->err)); break;
+    case KERNEL: TRY(sample_kernel(z, calls, &ns)); break;
+    case NCCL_CALLERS: TRY(sample_nccl(z, NCCL_DEFAULT, calls, &ns)); break;
+    default: TRY(sample_nccl(z, NCCL_SYMMETRIC, calls, &ns)); break;
+    }
     *us = (double)ns / 1e3 / calls;
 out:
     return status;
@@ -303,9 +351,12 @@ static enum status count_wrong(struct size *z, enum contender who, int64_t *n_wr
         return STATUS_OK;
     TRY(interrupt_seen(z->b->err));
     TRY(run_load(z->device, &z->one, &z->b->s->data, z->b->err));
-    TRY(who == EAGER   ? run_sample(&z->once, 1, &ns, z->b->err)
-        : who == GRAPH ? run_sample(&z->graph, 1, &ns, z->b->err)
-                       : reduce_once_nccl(z, who == NCCL_WINDOWS));
+    switch (who == AUTO ? z->chosen : who) {
+    case EAGER: TRY(run_sample(&z->once, 1, &ns, z->b->err)); break;
+    case GRAPH: TRY(run_sample(&z->graph, 1, &ns, z->b->err)); break;
+    case KERNEL: TRY(sample_kernel(z, 1, &ns)); break;
+    default: TRY(reduce_once_nccl(z, who == NCCL_WINDOWS)); break;
+    }
     TRY(verify(z->device, &z->one, &z->b->s->data, &verdict, z->b->err));
     *n_wrong = who >= NCCL_CALLERS && !nccl_is_exact(z->b->s) ? BENCH_ROUNDS : verdict.n_wrong;
 out:
@@ -326,21 +377,40 @@ static enum contender fastest_nccl(const struct size *z)
                ? NCCL_WINDOWS : NCCL_CALLERS;
 }
 
+static const char *how(const struct size *z, enum contender who)
+{
+    switch (who) {
+    case KERNEL: return ring_protocol_name(z->call.protocol);
+    case AUTO: return engine_name(z->chosen == KERNEL ? ENGINE_KERNEL : ENGINE_EAGER);
+    case NCCL_CALLERS: return "default";
+    case NCCL_WINDOWS: return "symmetric";
+    default: return "";
+    }
+}
+
+/* Beside a rank's data. */
+static int64_t memory_beside(const struct size *z, enum contender who)
+{
+    const int64_t element = (int64_t)dtype_size(z->b->s->dtype);
+    switch (who == AUTO ? z->chosen : who) {
+    case KERNEL: return ring_kernel_bytes(z->kernel);
+    case NCCL_CALLERS: return 0;
+    case NCCL_WINDOWS: return z->count * element;
+    default: return z->one.inbox_count * element;
+    }
+}
+
 static enum status add_row(struct size *z, enum bench_engine engine, enum contender who)
 {
     enum status status = STATUS_OK;
     struct bench *b = z->b;
-    const int64_t element = (int64_t)dtype_size(b->s->dtype);
+    const int64_t bytes = z->count * (int64_t)dtype_size(b->s->dtype);
     struct bench_row row = {
-        .engine = engine, .count = z->count, .bytes = z->count * element, .pieces = z->pieces,
+        .engine = engine, .count = z->count, .bytes = bytes, .pieces = z->pieces,
         .slots = z->slots, .median_us = median(z, who), .min_us = z->us[who][0],
-        .p99_us = z->us[who][(z->n_samples * 99 + 99) / 100 - 1],
-        .buffers = who == NCCL_CALLERS   ? "default"
-                   : who == NCCL_WINDOWS ? "symmetric"
-                                         : "",
+        .p99_us = z->us[who][(z->n_samples * 99 + 99) / 100 - 1], .how = how(z, who),
+        .memory_bytes = bytes + memory_beside(z, who),
     };
-    int64_t more = who == NCCL_CALLERS ? 0 : who == NCCL_WINDOWS ? z->count : z->one.inbox_count;
-    row.memory_bytes = (z->count + more) * element;
     bench_fill_rates(b, &row, z->runs[NCCL_CALLERS] ? median(z, fastest_nccl(z)) : 0);
     TRY(count_wrong(z, who, &row.n_wrong));
     TRY(make_room((void **)&b->rows, b->n_rows + 1, &b->capacity, sizeof *b->rows, "rows",
@@ -365,9 +435,7 @@ enum status bench_size(struct bench *b, int64_t count)
     for (int engine = 0; engine < N_BENCH_ENGINES; engine++)
         if (b->on[engine])
             TRY(add_row(&z, (enum bench_engine)engine,
-                        engine == BENCH_EAGER   ? EAGER
-                        : engine == BENCH_GRAPH ? GRAPH
-                                                : fastest_nccl(&z)));
+                        engine == BENCH_NCCL ? fastest_nccl(&z) : contenders[engine]));
 out:
     if (status != STATUS_OK)
         b->n_rows = n_rows; /* a size is there whole or not at all */

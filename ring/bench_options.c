@@ -74,7 +74,7 @@ SETTER(set_type)
 SETTER(set_engines)
 {
     BENCH_SETTINGS;
-        memset(b->engines, 0, sizeof b->engines);
+    memset(b->engines, 0, sizeof b->engines);
     b->engines_given = 1;
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
@@ -84,8 +84,8 @@ SETTER(set_engines)
                 strncmp(bench_engine_name((enum bench_engine)i), at, length) != 0))
             i++;
         if (i == N_BENCH_ENGINES)
-            return fail(err, STATUS_USAGE, "--engine %s: eager, graph or nccl are wanted, with "
-                        "commas between", quote_text(text).text);
+            return fail(err, STATUS_USAGE, "--engine %s: eager, graph, kernel, auto or nccl are "
+                        "wanted, with commas between", quote_text(text).text);
         b->engines[i] = 1;
         at += length;
         if (*at == '\0')
@@ -140,7 +140,7 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "compare every element after the samples (default 1)", set_check},
     {'d', "datatype", "T", BENCH | COMPARE, "float (default), double or int32", set_type},
     {0, "engine", "LIST", BENCH | COMPARE,
-     "eager, graph, nccl, with commas between (default: all that this\nmachine can do)",
+     "eager, graph, kernel, auto, nccl, with commas between (default: all\nthat this machine can do)",
      set_engines},
     {0, "json", "FILE", BENCH, "write the rows there, too, as JSON", set_json},
     {0, "fit", "FILE", BENCH | OPTIONS_FIT,

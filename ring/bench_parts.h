@@ -13,7 +13,8 @@ enum { BENCH_UNCHECKED = -1, BENCH_ROUNDS = -2 };
 
 struct bench_row {
     enum bench_engine engine;
-    const char *buffers;       /* nccl: "default" or "symmetric"; else "" */
+    const char *how;           /* of nccl its buffers, "default" or "symmetric"; of kernel its
+                                  protocol; of auto the engine; else "" */
     int64_t count, bytes;      /* of one rank's data */
     int64_t memory_bytes;      /* taken for each rank */
     int pieces, slots;
@@ -34,6 +35,7 @@ struct bench {
     struct nccl *nccl;         /* owned; NULL: off */
     int simulated, n_devices;
     int staged;                /* some link of the ring has no peer access */
+    int kernel;                /* the engine kernel can be had */
     char (*names)[96];         /* owned, [n_ranks]: of the devices */
     double copy_GBps;          /* what peer copies reach, all ranks at once; 0 with one rank */
     int64_t copy_bytes;        /* of one of those copies */
@@ -54,6 +56,8 @@ int64_t bench_next_size(const struct bench_options *options, int64_t bytes);
 /* Opens the devices for what the head tells of them; they stay open until the end, so that the peer
  * access which NCCL may have found enabled is not disabled between two sizes. */
 enum status bench_open_devices(struct bench *bench);
+/* Can the devices have the engine kernel? */
+enum status bench_try_kernel(struct bench *bench, struct error *why);
 /* Measures peer copies. */
 enum status bench_copies(struct bench *bench);
 /* One size: appends a row for every engine that is on. */

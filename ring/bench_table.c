@@ -139,8 +139,8 @@ void bench_print_row(const struct bench *b, const struct bench_row *row)
     fprintf(b->out, "  %-6s %9.2f %9.2f", bench_engine_name(row->engine), row->min_us, row->p99_us);
     print_rate(b, row->ratio, 7, row->ratio > 0);
     fprintf(b->out, " %11" PRId64, row->memory_bytes);
-    if (row->buffers[0])
-        fprintf(b->out, "  %s buffers", row->buffers);
+    if (row->how[0])
+        fprintf(b->out, row->engine == BENCH_NCCL ? "  %s buffers" : "  %s", row->how);
     if (is_shared(b))
         fprintf(b->out, "  shared");
     if (row->above_copies)
@@ -194,8 +194,10 @@ void bench_print_end(const struct bench *b)
 static void print_json_row(const struct bench *b, const struct bench_row *row, FILE *file)
 {
     fprintf(file, "{\"engine\":\"%s\"", bench_engine_name(row->engine));
-    if (row->buffers[0])
-        json_named(file, "buffers", row->buffers);
+    if (row->how[0])
+        json_named(file, row->engine == BENCH_NCCL     ? "buffers"
+                         : row->engine == BENCH_KERNEL ? "protocol"
+                                                       : "taken", row->how);
     fprintf(file, ",\"size_bytes\":%" PRId64 ",\"count\":%" PRId64, row->bytes, row->count);
     json_named(file, "dtype", dtype_name(b->s->dtype));
     json_named(file, "redop", redop_name(b->s->redop));

@@ -10,11 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/format.h"
 #include "common/interrupt.h"
 #include "common/quote.h"
 #include "overlap/compare.h"
 #include "overlap/predict.h"
 #include "overlap/step.h"
+#include "ring/auto.h"
 #include "ring/doctor.h"
 #include "ring/fit.h"
 #include "ring/museum.h"
@@ -68,11 +70,33 @@ static enum status find_delayed(const struct settings *s, const struct plan *pla
                             quote_text(s->delay).text);
 }
 
-static enum status run_first(const struct settings *s, const struct run_options *options,
+/* What auto means on these devices. */
+static void take_engine(const struct settings *s, struct story *story)
+{
+    const int64_t bytes = s->count * (int64_t)dtype_size(s->dtype);
+    struct error why = {""};
+    char size[FORMAT_SIZE];
+    story->engine = s->engine;
+    if (s->engine != ENGINE_AUTO)
+        return;
+    story->engine = auto_engine(bytes, s->n_ranks, 1);
+    snprintf(story->why_engine, sizeof story->why_engine, "the fastest for segments of %s",
+             format_bytes(bytes / s->n_ranks, size));
+    if (story->engine == ENGINE_KERNEL &&
+        ring_kernel_try(story->device, s->n_ranks, s->device_of, &why) != STATUS_OK) {
+        story->engine = auto_engine(bytes, s->n_ranks, 0);
+        snprintf(story->why_engine, sizeof story->why_engine, "the kernel is not to be had: %.160s",
+                 why.text);
+    }
+}
+
+static enum status run_first(const struct settings *s, struct run_options *options,
                              struct story *story, struct error *err)
 {
     enum status status = STATUS_OK;
     TRY(run_open(&story->device, s->backend, &story->plan, options, err));
+    take_engine(s, story);
+    options->engine = story->engine;
     TRY(run_plan(story->device, &story->plan, &s->data, options, &story->timing, err));
     TRY(verify(story->device, &story->plan, &s->data, &story->verdict, err));
 out:
@@ -99,7 +123,7 @@ static enum status run_passes(const struct settings *s, struct story *story, str
 {
     enum status status = STATUS_OK;
     struct run_options options = {
-        .engine = s->engine, .device_of = s->device_of,
+        .device_of = s->device_of,
         .timed = s->trace != TRACE_NONE || s->backend == BACKEND_HOST,
         .delay_ns = s->delay_ns, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .model = s->model, .random = s->random, .seed = s->seed,

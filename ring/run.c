@@ -8,13 +8,15 @@
 #include "common/clock.h"
 #include "common/interrupt.h"
 #include "ring/order.h"
+#include "ring/run_kernel.h"
 
 #define BLOCK_BYTES (1 << 20) /* of data on its way between files or patterns and devices */
 
 const char *engine_name(enum engine engine)
 {
     static const char *const names[N_ENGINES] = {
-        [ENGINE_EAGER] = "eager", [ENGINE_GRAPH] = "graph", [ENGINE_NCCL] = "nccl",
+        [ENGINE_EAGER] = "eager", [ENGINE_GRAPH] = "graph", [ENGINE_KERNEL] = "kernel",
+        [ENGINE_NCCL] = "nccl", [ENGINE_AUTO] = "auto",
     };
     return names[engine];
 }
@@ -184,16 +186,33 @@ out:
 
 /* ---- pass 1 ---- */
 
+/* Engine kernel: the ops of a ring have no events, but for the first one's begin. */
+static enum status read_events(struct device *device, const struct plan *plan,
+                               const struct run_kernel *kernel, struct timing *timing,
+                               struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (!kernel || !run_kernel_has(kernel, id)) {
+            TRY(device->verbs->elapsed(device, begin_event(id), &timing->begin_ns[id], err));
+            TRY(device->verbs->elapsed(device, end_event(id), &timing->end_ns[id], err));
+        }
+out:
+    return status;
+}
+
 static enum status read_times(struct device *device, const struct plan *plan,
-                              struct timing *timing, struct error *err)
+                              struct run_kernel *kernel, struct timing *timing, struct error *err)
 {
     enum status status = STATUS_OK;
     int64_t first = INT64_MAX, last = INT64_MIN;
     TRY(allocate((void **)&timing->begin_ns, plan->n_ops, sizeof(int64_t), "times", err));
     TRY(allocate((void **)&timing->end_ns, plan->n_ops, sizeof(int64_t), "times", err));
+    timing->clock_error_ns = device->facts.clock_error_ns; /* of this run; the next has its own */
+    TRY(read_events(device, plan, kernel, timing, err));
+    if (kernel)
+        TRY(run_kernel_times(kernel, timing, err));
     for (int64_t id = 0; id < plan->n_ops; id++) {
-        TRY(device->verbs->elapsed(device, begin_event(id), &timing->begin_ns[id], err));
-        TRY(device->verbs->elapsed(device, end_event(id), &timing->end_ns[id], err));
         first = timing->begin_ns[id] < first ? timing->begin_ns[id] : first;
         last = timing->end_ns[id] > last ? timing->end_ns[id] : last;
     }
@@ -203,51 +222,59 @@ static enum status read_times(struct device *device, const struct plan *plan,
     }
     timing->total_ns = plan->n_ops ? last - first : 0;
     timing->per_op = 1;
-    timing->clock_error_ns = device->facts.clock_error_ns; /* of this run; the next has its own */
 out:
     return status;
 }
 
-static enum status queue_all(struct device *device, const struct plan *plan,
-                             const struct init *init, const struct order *order,
-                             const struct run_options *options, struct error *err)
+/* What pass 1 has in hand. */
+struct pass {
+    struct device *device;
+    const struct plan *plan;
+    const struct init *init;
+    const struct run_options *options;
+    const struct order *order;
+    struct run_kernel *kernel; /* of the engine kernel; else NULL */
+};
+
+static enum status queue_all(const struct pass *p, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (int64_t at = 0; at < order->n_sequence; at++) {
-        int64_t id = order_at(order, at);
-        if (!is_call(&plan->ops[id], options))
-            TRY(queue_op(device, plan, id, init, options, NULL, 0, err));
-        else if (plan->ops[id].rank == 0)
-            TRY(queue_call(device, plan, id, options, err));
+    for (int64_t at = 0; at < p->order->n_sequence; at++) {
+        int64_t id = order_at(p->order, at);
+        const struct op *op = &p->plan->ops[id];
+        if (p->kernel && run_kernel_has(p->kernel, id))
+            TRY(run_kernel_queue(p->kernel, id, err));
+        else if (!is_call(op, p->options))
+            TRY(queue_op(p->device, p->plan, id, p->init, p->options, NULL, 0, err));
+        else if (op->rank == 0)
+            TRY(queue_call(p->device, p->plan, id, p->options, err));
     }
 out:
     return status;
 }
 
-static enum status keep_graph(struct device *device, const struct plan *plan,
-                              const struct init *init, const struct order *order,
-                              const struct run_options *options, struct error *err)
+static enum status keep_graph(const struct pass *p, struct error *err)
 {
     enum status status = STATUS_OK;
-    TRY(device->verbs->graph_begin(device, err));
-    TRY(queue_all(device, plan, init, order, options, err));
-    TRY(device->verbs->graph_end(device, err));
+    TRY(p->device->verbs->graph_begin(p->device, err));
+    TRY(queue_all(p, err));
+    TRY(p->device->verbs->graph_end(p->device, err));
 out:
     return status;
 }
 
 /* Loads fresh data and runs the whole plan; *ns is what that took on the host's clock. */
-static enum status run_through(struct device *device, const struct plan *plan,
-                               const struct init *init, const struct order *order,
-                               const struct run_options *options, int64_t *ns, struct error *err)
+static enum status run_through(const struct pass *p, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
-    if (!options->computed)
-        TRY(load(device, plan, init, options->stale_uploads, err));
+    if (!p->options->computed)
+        TRY(load(p->device, p->plan, p->init, p->options->stale_uploads, err));
     int64_t begin = clock_ns();
-    TRY(options->engine == ENGINE_GRAPH ? device->verbs->graph_launch(device, err)
-                                        : queue_all(device, plan, init, order, options, err));
-    TRY(device->verbs->sync(device, err));
+    TRY(p->options->engine == ENGINE_GRAPH ? p->device->verbs->graph_launch(p->device, err)
+                                           : queue_all(p, err));
+    TRY(p->device->verbs->sync(p->device, err));
+    if (p->kernel)
+        TRY(run_kernel_judge(p->kernel, err));
     *ns = clock_ns() - begin;
 out:
     return status;
@@ -261,20 +288,17 @@ static int compare_totals(const void *a, const void *b)
 
 /* Runs it several times and keeps the times of the run that took the median time: all figures of a
  * report are then of one run. */
-static enum status time_runs(struct device *device, const struct plan *plan,
-                             const struct init *init, const struct order *order,
-                             const struct run_options *options, struct timing *timing,
-                             struct error *err)
+static enum status time_runs(const struct pass *p, struct timing *timing, struct error *err)
 {
     enum status status = STATUS_OK;
-    int n = options->runs > 1 && !device->facts.simulated ? options->runs : 1;
+    int n = p->options->runs > 1 && !p->device->facts.simulated ? p->options->runs : 1;
     struct timing *each = NULL;
     TRY(allocate((void **)&each, n, sizeof *each, "times", err));
-    if (!device->facts.simulated) /* first launches and first copies are slow */
-        TRY(run_through(device, plan, init, order, options, &timing->total_ns, err));
+    if (!p->device->facts.simulated) /* first launches and first copies are slow */
+        TRY(run_through(p, &timing->total_ns, err));
     for (int i = 0; i < n; i++) {
-        TRY(run_through(device, plan, init, order, options, &timing->total_ns, err));
-        TRY(read_times(device, plan, &each[i], err));
+        TRY(run_through(p, &timing->total_ns, err));
+        TRY(read_times(p->device, p->plan, p->kernel, &each[i], err));
     }
     qsort(each, (size_t)n, sizeof *each, compare_totals);
     *timing = each[n / 2];
@@ -292,16 +316,20 @@ enum status run_plan(struct device *device, const struct plan *plan, const struc
 {
     enum status status = STATUS_OK;
     struct order order = {0};
+    struct pass pass = {device, plan, init, options, &order, NULL};
     memset(timing, 0, sizeof *timing);
     TRY(order_open(&order, plan, err));
     if (options->engine == ENGINE_GRAPH)
-        TRY(keep_graph(device, plan, init, &order, options, err));
+        TRY(keep_graph(&pass, err));
+    if (options->engine == ENGINE_KERNEL)
+        TRY(run_kernel_open(&pass.kernel, device, plan, options, err));
     if (options->timed)
-        TRY(time_runs(device, plan, init, &order, options, timing, err));
+        TRY(time_runs(&pass, timing, err));
     else
-        TRY(run_through(device, plan, init, &order, options, &timing->total_ns, err));
+        TRY(run_through(&pass, &timing->total_ns, err));
     timing->wall = !options->timed;
 out:
+    run_kernel_close(pass.kernel);
     order_close(&order);
     if (status != STATUS_OK)
         timing_free(timing);
@@ -449,8 +477,9 @@ enum status run_sample_open(struct run_sample *sample, struct device *device,
                                   .options = options};
     TRY(allocate((void **)&sample->order, 1, sizeof *sample->order, "an order", err));
     TRY(order_open(sample->order, plan, err));
+    const struct pass pass = {device, plan, init, options, sample->order, NULL};
     if (options->engine == ENGINE_GRAPH)
-        TRY(keep_graph(device, plan, init, sample->order, options, err));
+        TRY(keep_graph(&pass, err));
 out:
     if (status != STATUS_OK)
         run_sample_close(sample);
@@ -476,12 +505,13 @@ enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct
 {
     enum status status = STATUS_OK;
     struct device *device = sample->device;
+    const struct pass pass = {device, sample->plan, sample->init, sample->options, sample->order,
+                              NULL};
     const int64_t begin = clock_ns();
     for (int i = 0; i < times; i++)
         TRY(sample->options->engine == ENGINE_GRAPH
                 ? device->verbs->graph_launch(device, err)
-                : queue_all(device, sample->plan, sample->init, sample->order, sample->options,
-                            err));
+                : queue_all(&pass, err));
     sample->queued_ns = clock_ns() - begin;
     TRY(device->verbs->sync(device, err));
     *ns = clock_ns() - begin;

@@ -14,7 +14,9 @@
  *
  * Pass 1 has an engine. `eager` queues op by op, each time anew. `graph` queues the plan once, to
  * be kept as a graph (device.h), and launches that once a run: the same ops and waits, hence the
- * same bits. What is held back is held back in the graph, too. Pass 2, which stops, is eager.
+ * same bits. What is held back is held back in the graph, too. `kernel` makes one launch of each
+ * ring (kernel.h): the ops are then steps of it, and their times what the kernel noted. Pass 2,
+ * which stops, is eager.
  *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
  * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this
@@ -30,8 +32,8 @@
 
 struct order; /* order.h */
 
-/* ENGINE_NCCL: see struct run_calls. */
-enum engine { ENGINE_EAGER, ENGINE_GRAPH, ENGINE_NCCL, N_ENGINES };
+/* ENGINE_NCCL: see struct run_calls. ENGINE_AUTO is none: auto.h says which is meant. */
+enum engine { ENGINE_EAGER, ENGINE_GRAPH, ENGINE_KERNEL, ENGINE_NCCL, ENGINE_AUTO, N_ENGINES };
 const char *engine_name(enum engine engine); /* "eager" */
 
 /* All-reduces that a library makes on the devices' streams, in place of the plan's ops. Where these

@@ -154,14 +154,14 @@ SETTER(set_engine)
             s->engine = (enum engine)i;
             break;
         } else if (i == N_ENGINES - 1) {
-            return fail(err, STATUS_USAGE, "--engine %s: eager%s graph%s is wanted",
-                        quote_text(text).text, s->command == COMMAND_OVERLAP ? "," : " or",
-                        s->command == COMMAND_OVERLAP ? " or nccl" : "");
+            return fail(err, STATUS_USAGE, "--engine %s: eager, graph, kernel%s is wanted",
+                        quote_text(text).text,
+                        s->command == COMMAND_OVERLAP ? ", nccl or auto" : " or auto");
         }
     return s->engine != ENGINE_NCCL || s->command == COMMAND_OVERLAP
                ? STATUS_OK
                : fail(err, STATUS_USAGE, "--engine nccl: NCCL shows none of its steps, so it is "
-                      "for overlap and bench; eager or graph is wanted");
+                      "for overlap and bench; eager, graph, kernel or auto is wanted");
 }
 
 SETTER(set_trace)
@@ -493,7 +493,7 @@ static const struct option_row rows[] = {
     {0, "quiz", NULL, RING | OVERLAP, "ask about each step of the finished run", set_quiz},
     {0, "seed", "S", RING | OVERLAP, "the same S, the same questions of --quiz", set_seed},
     {0, "engine", "E", RING | OVERLAP | SWEEP,
-     "eager (default), graph or, of overlap, nccl", set_engine},
+     "eager (default), graph, kernel, auto or, of overlap, nccl", set_engine},
     {0, "schedule", "S", RING | OVERLAP,
      "simulated GPUs: model (default), random:SEED, any order\n"
      "that the waits allow, or search:K, until one goes wrong",

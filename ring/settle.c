@@ -279,6 +279,23 @@ static enum status check_shown(struct settings *s, struct error *err)
     return output_check(s->trace_file, err);
 }
 
+/* The kernel knows the ring, and cuts it by blocks of threads. */
+static enum status check_engine(struct settings *s, struct error *err)
+{
+    const int kernel = s->engine == ENGINE_KERNEL, any = kernel || s->engine == ENGINE_AUTO;
+    const struct { int given; const char *option, *why; } wrong[] = {
+        {any && s->plan_file, "plan", "the ring's kernel is no player of plans"},
+        {any && s->bug, "bug", "the ring's kernel has no broken variants"},
+        {kernel && s->pieces > 1, "pieces", "the ring's kernel has blocks of threads, no pieces"},
+        {kernel && s->slots > 0, "slots", "the ring's kernel has an inbox of its own"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (wrong[i].given)
+            return fail(err, STATUS_USAGE, "--%s with --engine %s: %s; eager or graph is wanted",
+                        wrong[i].option, engine_name(s->engine), wrong[i].why);
+    return STATUS_OK;
+}
+
 /* Whether something is copied between the two: in a ring, between neighbours. */
 static int is_link(const struct settings *s, const struct plan *plan, int a, int b)
 {
@@ -315,6 +332,7 @@ enum status settings_settle(struct settings *s, const struct plan *plan, struct 
 {
     enum status status = STATUS_OK;
     TRY(check_shown(s, err));
+    TRY(check_engine(s, err));
     TRY(adopt_plan(s, plan, err));
     s->pieces += s->pieces == 0;
     s->slots = s->slots == 0 ? 2 : s->slots;

@@ -8,6 +8,7 @@
 
 #include "common/output.h"
 #include "common/quote.h"
+#include "ring/kernel.h"
 #include "ring/quiz.h"
 #include "ring/trace.h"
 
@@ -37,16 +38,29 @@ void show_notice(const struct settings *s, const struct device_facts *facts, cha
                  modelled);
 }
 
-const char *show_engine(enum engine engine, int simulated, int two_passes)
+const char *show_engine(enum engine engine, int simulated, int two_passes, int64_t bytes,
+                        int n_ranks, char text[SHOW_ENGINE_SIZE])
 {
+    const char *how = simulated ? "all ops kept, then queued as one, as a CUDA graph would be"
+                                : "all ops as one CUDA graph";
+    char kernel[96];
     if (engine == ENGINE_EAGER)
         return "op by op";
-    if (simulated)
-        return two_passes ? "all ops kept, then queued as one, as a CUDA graph would be; the "
-                            "values are read in a second run, op by op"
-                          : "all ops kept, then queued as one, as a CUDA graph would be";
-    return two_passes ? "all ops as one CUDA graph; the values are read in a second run, op by op"
-                      : "all ops as one CUDA graph";
+    snprintf(kernel, sizeof kernel, "one kernel a rank, by %s; an add and the copy behind it are "
+             "one step of it", ring_protocol_name(ring_protocol_for(bytes, n_ranks)));
+    snprintf(text, SHOW_ENGINE_SIZE, "%s%s", engine == ENGINE_KERNEL ? kernel : how,
+             two_passes ? "; the values are read in a second run, op by op" : "");
+    return text;
+}
+
+static void describe_engine(const struct settings *s, const struct story *story, char *text,
+                            size_t size)
+{
+    char own[SHOW_ENGINE_SIZE];
+    snprintf(text, size, "%s%s%s",
+             show_engine(story->engine, story->device->facts.simulated, story->two_passes,
+                         s->count * (int64_t)dtype_size(s->dtype), s->n_ranks, own),
+             story->why_engine[0] ? "; taken by auto: " : "", story->why_engine);
 }
 
 static void describe_held_back(const struct settings *s, char *text, size_t size)
@@ -80,9 +94,9 @@ static void describe_times(const struct settings *s, const struct story *story, 
         snprintf(text, size, "modelled, in us since the first op began");
     else if (story->timing.per_op)
         snprintf(text, size,
-                 "CUDA events, in us since the first op began; the devices' clocks agree "
-                 "within %.1f us",
-                 (double)story->timing.clock_error_ns / 1000);
+                 "%s, in us since the first op began; the devices' clocks agree within %.*f us",
+                 story->engine == ENGINE_KERNEL ? "the GPUs' own timers" : "CUDA events",
+                 story->engine == ENGINE_KERNEL ? 2 : 1, (double)story->timing.clock_error_ns / 1000);
     else
         snprintf(text, size, "the host's clock, for the whole run; --trace has each op's");
 }
@@ -185,7 +199,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
 {
     enum status status = STATUS_OK;
     char notice[256], times[160], origin[256] = "", fault[120] = "", held_back[120],
-         search[120], model[320], data[300], written[600];
+         search[120], model[320], data[300], written[600], how[2 * SHOW_ENGINE_SIZE];
     struct scene_link *links = NULL;
     const struct device_facts *facts = &story->device->facts;
     show_notice(s, facts, notice, sizeof notice);
@@ -195,6 +209,7 @@ enum status show(const struct settings *s, const struct story *story, struct err
     describe_written(s, story, written, sizeof written);
     describe_search(s, story, search, sizeof search);
     describe_held_back(s, held_back, sizeof held_back);
+    describe_engine(s, story, how, sizeof how);
     if (s->plan_file)
         snprintf(origin, sizeof origin, "%s", strcmp(s->plan_file, "-") == 0 ? "standard input"
                                               : quote_path(s->plan_file).text);
@@ -211,8 +226,8 @@ enum status show(const struct settings *s, const struct story *story, struct err
         .verdict = s->times_only || s->never_ready ? NULL : &story->verdict,
         .training = story->training,
         .second_hash = story->second_hash,
-        .backend = story->device->verbs->name, .engine = engine_name(s->engine),
-        .engine_how = show_engine(s->engine, facts->simulated, story->two_passes),
+        .backend = story->device->verbs->name, .engine = engine_name(story->engine),
+        .engine_how = how, .by_kernel = story->engine == ENGINE_KERNEL,
         .simulated = facts->simulated, .n_devices = facts->n_devices, .device_of = s->device_of,
         .device_names = facts->names, .n_links = facts->n_links, .links = links,
         .notice = notice, .link_model = model, .times = times, .data = data, .written = written,

@@ -14,6 +14,8 @@ struct story {
     struct plan plan;
     struct proof proof;
     struct device *device;
+    enum engine engine; /* that carried it out: what auto took, where auto was asked for */
+    char why_engine[200]; /* of auto: why that one; else "" */
     struct timing timing;
     struct values values;
     struct verdict verdict;
@@ -28,8 +30,11 @@ struct story {
 void show_notice(const struct settings *settings, const struct device_facts *facts, char *text,
                  size_t size);
 
-/* How an engine carries a plan out, in words. `two_passes`: the values shown are of another run. */
-const char *show_engine(enum engine engine, int simulated, int two_passes);
+/* How an engine carries a plan out, in words; `bytes` are those of a rank's part in a ring.
+ * `two_passes`: the values shown are of another run. */
+#define SHOW_ENGINE_SIZE 256
+const char *show_engine(enum engine engine, int simulated, int two_passes, int64_t bytes,
+                        int n_ranks, char text[SHOW_ENGINE_SIZE]);
 
 void story_free(struct story *story); /* closes the device, too; also of a zeroed one */
 

@@ -49,6 +49,7 @@ struct scene {
     const char *backend;           /* "cuda", "host" */
     const char *engine;            /* "eager" */
     const char *engine_how;        /* the same in words: "op by op" */
+    int by_kernel;                 /* which has neither the plan's pieces nor its inbox */
     int simulated, n_devices;
     const int *device_of;          /* [n_ranks] */
     char (*device_names)[96];      /* [n_ranks] */

@@ -122,13 +122,15 @@ static void print_head(const struct text *t)
 {
     const struct scene *s = t->scene;
     const struct plan *plan = s->plan;
-    char inbox[FORMAT_SIZE], line[256];
+    char inbox[FORMAT_SIZE], line[512];
     int64_t bytes = (int64_t)dtype_size(plan->dtype);
     text_run_head(t);
     print_devices(t);
     print_links(t);
     format_words(t->file, "data", s->data);
-    if (s->origin[0])
+    if (s->by_kernel)
+        snprintf(line, sizeof line, "%s (%s)", s->engine, s->engine_how);
+    else if (s->origin[0])
         snprintf(line, sizeof line, "%s (%s); inbox of %s", s->engine, s->engine_how,
                  format_bytes(plan->inbox_count * bytes, inbox));
     else

@@ -25,7 +25,7 @@ static struct bench bench_of(struct settings *s, struct bench_row *rows, int64_t
 /* 64 MiB in a millisecond. */
 static struct bench_row row_of(enum bench_engine engine)
 {
-    return (struct bench_row){.engine = engine, .buffers = engine == BENCH_NCCL ? "default" : "",
+    return (struct bench_row){.engine = engine, .how = engine == BENCH_NCCL ? "default" : "",
                               .count = 16 << 20, .bytes = 64 << 20, .memory_bytes = 96 << 20,
                               .pieces = 2, .slots = 2, .median_us = 1000, .min_us = 900.126,
                               .p99_us = 1100};

@@ -103,7 +103,7 @@ for word in green '' yes; do host_refused 2 "--color $word" --color "$word"; don
 for word in fifo random random: random:x random:-1 random:1.5 '' random:99999999999999999999; do
     host_refused 2 "--schedule $word" --schedule "$word"
 done
-host_refused 2 "--engine kernels: eager or graph is wanted" --engine kernels
+host_refused 2 "--engine kernels: eager, graph, kernel or auto is wanted" --engine kernels
 for word in warp '' 0:1 1 1: :1 nan:1 1:nan inf:1 -1:1 1:-1 1:1:1 1:1x; do
     host_refused 2 "--link $word" --link "$word"
 done
@@ -371,6 +371,25 @@ verdict "--engine graph --trace"
 host --bug gather-index -g 3 --engine graph
 wants_status 1
 verdict "--engine graph --bug gather-index"
+
+# The ring inside one kernel is for GPUs; what it cannot be given is refused before that is asked.
+host_refused 3 "the ring's kernel runs on GPUs, and these are simulated" --engine kernel
+host_refused 2 "--pieces with --engine kernel: the ring's kernel has blocks of threads" \
+    --engine kernel --pieces 2
+host_refused 2 "--slots with --engine kernel" --engine kernel --slots 3
+host_refused 2 "--bug with --engine kernel" --engine kernel --bug gather-index
+host_refused 2 "--bug with --engine auto" --engine auto --bug gather-index
+host -q -g 4 -c 1003
+cp "$top/out" eager
+host -q -g 4 -c 1003 --engine auto
+wants_status 0
+cmp -s "$top/out" eager || complain "not the bits of eager"
+verdict "--engine auto has the bits of eager"
+host -g 4 --engine auto
+wants_status 0
+flatten
+wants_line 'engine eager (op by op; taken by auto: the kernel is not to be had: the ring'
+verdict "--engine auto says what it took, and why"
 for arguments in '--pieces 3' '--slots 1' '--devices 0,0,1,1,0' '--link pcie3' '--trace'; do
     # shellcheck disable=SC2086
     host -g 5 -c 1003 --init random:7 $arguments
@@ -1364,7 +1383,9 @@ host_bench_refused 2 "sizes never come from" -f 1
 host_bench_refused 2 "types of 16 bits are not there" -d half
 host_bench_refused 2 "types of 16 bits are not there" -d bfloat16
 host_bench_refused 2 "float, double or int32 is wanted" -d float8
-host_bench_refused 2 "eager, graph or nccl are wanted" --engine kernel
+host_bench_refused 2 "eager, graph, kernel, auto or nccl are wanted" --engine kernels
+host_bench_refused 3 "--engine kernel: the ring's kernel runs on GPUs" --engine kernel
+host_bench_refused 3 "--engine auto: its table is of GPUs" --engine eager,auto
 host_bench_refused 3 "--engine nccl: NCCL runs on GPUs" --engine eager,nccl
 host_bench_refused 2 "from 0 to 1 is wanted" -c 2
 host_bench_refused 2 "from 1 to 100000 is wanted" -n 0

@@ -21,8 +21,15 @@ sed 's/engine .*/engine/' "$top/out" | cmp -s - graph || complain "not what eage
 verdict "overlap --engine graph has the bits and the modelled times of eager"
 refused 3 "--engine nccl: NCCL runs on GPUs, and these are simulated" \
     overlap --backend host --engine nccl
-refused 2 "eager, graph or nccl is wanted" overlap --engine kernel
-refused 2 "eager or graph is wanted" ring --engine kernel
+refused 2 "eager, graph, kernel, nccl or auto is wanted" overlap --engine kernels
+refused 3 "the ring's kernel runs on GPUs, and these are simulated" \
+    overlap --backend host --engine kernel
+refused 2 "--sweep-cap with --engine kernel" overlap --backend host --engine kernel --sweep-cap 1,25
+run overlap --backend host -g 2 --engine auto
+flatten
+wants_status 0
+wants_line 'engine eager (op by op; auto takes it: copy engines leave the processors to the backward'
+verdict "overlap --engine auto is eager, and says why"
 refused 2 "it is for overlap and bench" ring --engine nccl
 for args in --trace --trace=json --quiz '--sweep-cap 1' '--pieces 1' '--slots 2' '--p2p off'; do
     # shellcheck disable=SC2086
