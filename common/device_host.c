@@ -8,12 +8,16 @@
  * A graph is kept as it was queued, and a launch queues it again: it has the bits of the same work
  * queued op by op, and, where the model says nothing of queueing and of graphs, the times.
  */
+#define _DEFAULT_SOURCE /* madvise */
+
 #include "common/device_host.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/device_backends.h"
 
@@ -446,6 +450,22 @@ static void poison(const struct host *h, char *memory, int64_t count)
         memcpy(memory + (size_t)i * size, size == 8 ? (void *)&nan64 : (void *)&nan32, size);
 }
 
+#define LARGE_PAGE (1 << 21) /* bytes, or less */
+
+/* Large memories in large pages, where the system has them for the asking: a page that is touched
+ * for the first time costs more than what is then copied into it. Asking may be in vain. */
+static void prefer_large_pages(char *memory, int64_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *first = memory + (page - (uintptr_t)memory % page) % page;
+    if (bytes >= LARGE_PAGE && first < memory + bytes)
+        madvise(first, (size_t)(memory + bytes - first), MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 static enum status host_alloc(struct device *d, int64_t data_count, int64_t inbox_count,
                               int64_t n_events, struct error *err)
 {
@@ -464,6 +484,7 @@ static enum status host_alloc(struct device *d, int64_t data_count, int64_t inbo
         int64_t count = h->times_only ? 0 : h->counts[i % N_MEMORIES];
         TRY(allocate((void **)&h->memories[i], count, dtype_size(h->dtype),
                      "the memory of simulated GPUs", err));
+        prefer_large_pages(h->memories[i], count * (int64_t)dtype_size(h->dtype));
         if (i % N_MEMORIES == MEMORY_INBOX)
             poison(h, h->memories[i], count);
     }

@@ -4,7 +4,7 @@
 # Every line `$ ./ring_demo ..` (and `$ cat docs/..`) in a ```console block of README.md and docs/*.md is run, and the
 # lines below it are compared with its output; a line [...] stands for any lines. The files of
 # docs/samples/ are such a command and all of its output; `test_docs.sh update` writes them anew, and
-# those blocks of the pages in which nothing is left out.
+# those outputs of the pages in which nothing is left out.
 # No GPU takes part, so that the output is the same everywhere.
 
 set -u
@@ -51,24 +51,32 @@ judge() { # judge WHERE COMMAND WANTED-FILE
     fi
 }
 
-# Prints a page with the outputs of its ```console blocks as they are now.
+# Prints a page with the outputs in its ```console blocks as they are now, but for those in which
+# lines are left out.
 fill() { # PAGE
     awk -v folder="$work/bin" '
-        function print_block(   i, command, line) {
+        function is_ours(i,   j) { # may the output of the command in line i be written anew?
+            for (j = i + 1; j < n && block[j] !~ /^\$ /; j++)
+                if (block[j] == "[...]") return 0
+            return block[i] ~ /ring_demo|docs\//
+        }
+        function print_output(command,   line) {
+            gsub(/\047/, "\047\\\047\047", command)
+            command = "cd " folder " && sh -c \047" command "\047 2>&1"
+            while ((command | getline line) > 0) print line
+            close(command)
+        }
+        function print_block(   i, ours) {
             for (i = 0; i < n; i++) {
-                if (whole && block[i] !~ /^\$ /) continue
-                print block[i]
-                if (!whole) continue
-                command = substr(block[i], 3)
-                gsub(/\047/, "\047\\\047\047", command)
-                command = "cd " folder " && sh -c \047" command "\047 2>&1"
-                while ((command | getline line) > 0) print line
-                close(command)
+                if (block[i] ~ /^\$ /) {
+                    print block[i]
+                    if ((ours = is_ours(i))) print_output(substr(block[i], 3))
+                } else if (!ours) print block[i]
             }
         }
-        $0 == "```console" { print; inside = 1; n = 0; whole = 1; next }
+        $0 == "```console" { print; inside = 1; n = 0; next }
         inside && /^```/ { print_block(); inside = 0 }
-        inside { block[n++] = $0; if ($0 == "[...]" || (/^\$ / && !/ring_demo|docs\//)) whole = 0; next }
+        inside { block[n++] = $0; next }
         { print }' "$1"
 }
 
