@@ -2,10 +2,10 @@
 #include "overlap/compare.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "common/format.h"
 #include "common/interrupt.h"
+#include "common/sort.h"
 #include "overlap/step_parts.h"
 #include "ring/ring.h"
 
@@ -121,12 +121,6 @@ static enum status measure_iteration(struct compare *c, int engine, int round, s
     return status;
 }
 
-static int compare_us(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static enum status measure_row(struct compare *c, double backward_us, struct row *row)
 {
     enum status status = STATUS_OK;
@@ -141,7 +135,7 @@ static enum status measure_row(struct compare *c, double backward_us, struct row
             if (c->on[i])
                 TRY(measure_iteration(c, i, round, row));
     for (int i = 0; i < N_BENCH_ENGINES; i++)
-        qsort(row->rounds[i], (size_t)c->n_rounds, sizeof row->rounds[i][0], compare_us);
+        sort_doubles(row->rounds[i], c->n_rounds);
 out:
     return status;
 }

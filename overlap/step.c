@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/nccl.h"
 #include "common/output.h"
 #include "common/quote.h"
 #include "overlap/training.h"
@@ -182,7 +183,8 @@ int step_exact(const struct step *p)
 {
     const struct settings *s = p->s;
     const int is_default = !s->init || strcmp(s->init, "index") == 0;
-    return s->engine != ENGINE_NCCL || calls_exact(s->n_ranks, s->redop, is_default);
+    return s->engine != ENGINE_NCCL ||
+           nccl_is_exact(s->n_ranks, s->dtype, s->redop, is_default);
 }
 
 enum status step_open_calls(struct step *p, struct error *err)

@@ -6,6 +6,7 @@
 
 #include "common/interrupt.h"
 #include "common/link_file.h"
+#include "common/sort.h"
 #include "ring/run.h"
 
 #define N_SAMPLES 15
@@ -115,12 +116,6 @@ out:
 
 /* ---- measuring ---- */
 
-static int compare_ns(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static enum status check_paths(const struct fit *f, const struct device *device)
 {
     for (int i = 0; i < device->facts.n_links; i++)
@@ -156,8 +151,8 @@ static enum status try_plan(const struct fit *f, const struct trial *t, double *
         TRY(run_sample(&sample, launches, &all[i < 0 ? 0 : i], f->err));
         until_queued[i < 0 ? 0 : i] = sample.queued_ns;
     }
-    qsort(all, (size_t)n, sizeof *all, compare_ns);
-    qsort(until_queued, (size_t)n, sizeof *until_queued, compare_ns);
+    sort_int64(all, n);
+    sort_int64(until_queued, n);
     *ns = (double)all[n / 2] / launches;
     *queued = (double)until_queued[n / 2];
 out:
