@@ -137,6 +137,7 @@ enum status bench(struct settings *s, struct error *err)
     TRY(bench_copies(&b));
     TRY(bench_choose(&s->bench, b.staged, open_nccl, &b, b.on, b.why, err));
     interrupt_catch();
+    TRY(bench_queueing(&b));
     bench_print_head(&b);
     status = measure_sizes(&b);
     if (status != STATUS_OK)

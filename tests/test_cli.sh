@@ -1387,6 +1387,7 @@ queue_copy      4000 ns
 queue_kernel    3000 ns
 queue_record    800 ns
 queue_wait      500 ns
+queue_graph     0 ns
 wait_latency    1200 ns
 graph_launch    7000 ns
 graph_edge      900 ns
@@ -1421,6 +1422,24 @@ grep ' eager ' "$top/out" | awk '$10 > 26.8 { found = 1 } END { exit !found }' |
 grep ' graph ' "$top/out" | awk '$10 == 16.33 { found = 1 } END { exit !found }' ||
     complain "a graph's time is not as by hand: $(grep ' graph ' "$top/out")"
 verdict "bench --link FILE: what queueing costs, and a graph"
+# Of 2 ranks a ring is 4 copies and 2 adds, each with a record, and, behind another ring, 6 waits:
+# (4 x 4 + 2 x 3 + 6 x .8 + 6 x .5) / 6 us. Of 4: 24, 12 and 44 waits.
+sed 's/^queue_graph .*/queue_graph 350 ns/' own.link >with_graph.link
+for want in '2 4.967' '4 5.078'; do
+    set -- $want
+    run bench -g "$1" -e 1K --link with_graph.link --json bench.json
+    wants_line "# queueing: eager $2 us per op, graph 0.350 us per op (the model's)" "$top/out"
+    grep -q "\"queueing_us_per_op\":{\"eager\":${2%?}[0-9]*,\"graph\":0.35}" bench.json ||
+        complain "not in the JSON: $(head -c 400 bench.json)"
+done
+rm -f bench.json with_graph.link
+verdict "bench tells what queueing an op costs"
+run bench -g 2 -e 1K --backend host --engine graph
+wants_line "# queueing: graph 0.000 us per op (the model's)" "$top/out"
+run bench -g 1 -e 1K --link own.link
+wants_line 'times are what queueing costs' "$top/out"
+if grep -q '^# queueing' "$top/out"; then complain 'a single rank has ops'; fi
+verdict "bench: queueing of an engine alone, and of one rank"
 refused 2 "--fit own.link: would overwrite the input own.link" bench -g 2 --link own.link --fit own.link
 refused 2 "name of a file with a dot" bench --backend host --fit nodot
 refused 2 "cannot be written" bench --backend host --fit none/a.link
