@@ -32,8 +32,8 @@ static const struct field {
     TIME("queue_kernel", queue_kernel_ns, NULL),
     TIME("queue_record", queue_record_ns, NULL),
     TIME("queue_wait", queue_wait_ns, NULL),
-    TIME("wait_latency", wait_ns, "eager: from an event to what waits for it"),
     LATER("queue_graph", queue_graph_ns, "graph: the host's time to launch it, for each op"),
+    TIME("wait_latency", wait_ns, "eager: from an event to what waits for it"),
     TIME("graph_launch", graph_launch_ns, "before a graph's first op"),
     TIME("graph_edge", graph_edge_ns, "between its ops that depend on each other"),
 };

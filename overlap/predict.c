@@ -13,7 +13,6 @@ static enum status time_on(const struct settings *s, enum engine engine,
         .backend = backend, .backend_given = 1, .engine = engine, .count = -1, .pieces = 2,
         .slots = s->slots, .model = *model, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .layers = PREDICT_LAYERS, .backward_us = PREDICT_BACKWARD_US, .work = WORK_ARITHMETIC,
-        .times_only = backend == BACKEND_HOST,
     };
     enum status status = overlap_time(&own, ns, err);
     settings_free(&own);

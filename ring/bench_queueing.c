@@ -24,7 +24,7 @@ static enum status measure(const struct bench *b, enum engine engine, double *us
             .slots = b->s->slots, .iterations = rings * (1 + i), .same_data = 1,
         };
         TRY(ring_plan(&plans[i], &shape, b->err));
-        TRY(sample_plan(b->s, &plans[i], engine, 1, &sampled[i], b->err));
+        TRY(sample_plan(b->s, &plans[i], engine, 1, WORK_WAITS, &sampled[i], b->err));
     }
     *us = (sampled[1].queued_ns - sampled[0].queued_ns) / 1e3 /
           (double)(plans[1].n_ops - plans[0].n_ops);

@@ -28,12 +28,13 @@ out:
 }
 
 enum status sample_plan(const struct settings *s, const struct plan *plan, enum engine engine,
-                        int launches, struct sampled *sampled, struct error *err)
+                        int launches, enum device_work work, struct sampled *sampled,
+                        struct error *err)
 {
     enum status status = STATUS_OK;
     const struct run_options options = {
         .engine = engine, .device_of = s->device_of, .timeout_s = s->timeout_s,
-        .peer_off = s->peer_off, .model = s->model, .work = WORK_WAITS,
+        .peer_off = s->peer_off, .model = s->model, .work = work,
         .times_only = s->backend == BACKEND_HOST,
     };
     struct device *device = NULL;

@@ -15,9 +15,10 @@ struct sampled {
 };
 
 /* Devices, model and time-out are those of the settings, which are settled. `launches`: so many,
- * back to back, are one sample; 1 with the engine eager. The plan can run. */
+ * back to back, are one sample; 1 with the engine eager. `work`: of what computes with a cost are
+ * made (device.h). The plan can run. */
 enum status sample_plan(const struct settings *settings, const struct plan *plan,
-                        enum engine engine, int launches, struct sampled *sampled,
-                        struct error *err);
+                        enum engine engine, int launches, enum device_work work,
+                        struct sampled *sampled, struct error *err);
 
 #endif
