@@ -25,7 +25,7 @@ struct bench_row {
     int above_copies;          /* busbw is above copy_GBps */
 };
 
-struct bench_queueing { /* the host's time to queue one op of a ring, its waits and record included */
+struct bench_queueing { /* of one op of a ring, with its waits and its record: the host's time */
     int measured;
     double us_per_op;
 };
