@@ -193,6 +193,21 @@ void link_file_write(const struct device_model *model, FILE *file)
     }
 }
 
+void link_file_json(const struct device_model *model, FILE *file)
+{
+    struct device_model own = *model;
+    char number[FORMAT_SIZE];
+    for (int i = 0; i < N_FIELDS; i++) {
+        const struct field *field = &fields[i];
+        fprintf(file, "%c\"%s_%s\":", i ? ',' : '{', field->name, field->is_rate ? "GBps" : "ns");
+        if (field->is_rate)
+            fputs(format_json_number(*rate_of(&own, field), number), file);
+        else
+            fprintf(file, "%" PRId64, *time_of(&own, field));
+    }
+    fputc('}', file);
+}
+
 void link_file_round(struct device_model *model)
 {
     char number[32];

@@ -142,7 +142,8 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
     {0, "engine", "LIST", BENCH | COMPARE,
      "eager, graph, nccl, with commas between (default: all that this\nmachine can do)",
      set_engines},
-    {0, "json", "FILE", BENCH, "write the rows there, too, as JSON", set_json},
+    {0, "json", "FILE", BENCH | COMPARE | OPTIONS_FIT, "write the rows there, too, as JSON",
+     set_json},
     {0, "fit", "FILE", BENCH | OPTIONS_FIT,
      "fit the modelled clock to this machine, write its numbers there, for\n"
      "--link, and print what it predicts beside what is measured",

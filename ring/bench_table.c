@@ -243,19 +243,26 @@ static void print_json_queueing(const struct bench *b, FILE *file)
         fputc('}', file);
 }
 
+void bench_json_begin(const struct settings *s, int n_devices, char (*names)[96], FILE *file)
+{
+    const int modelled = s->backend == BACKEND_HOST;
+    fprintf(file, "{\"tool\":\"ring_demo\",\"schema\":1");
+    json_named(file, "backend", modelled ? "host" : "cuda");
+    fprintf(file, ",\"modelled\":%s,\"shared\":%s,\"ranks\":%d,\"devices\":[",
+            modelled ? "true" : "false", n_devices < s->n_ranks ? "true" : "false", s->n_ranks);
+    for (int rank = 0; rank < s->n_ranks; rank++) {
+        fprintf(file, "%s{\"rank\":%d,\"device\":%d", rank ? "," : "", rank, s->device_of[rank]);
+        json_named(file, "name", names[rank]);
+        fputc('}', file);
+    }
+    fputc(']', file);
+}
+
 void bench_print_json(const struct bench *b, FILE *file)
 {
     const struct settings *s = b->s;
-    fprintf(file, "{\"tool\":\"ring_demo\",\"schema\":1");
-    json_named(file, "backend", s->backend == BACKEND_HOST ? "host" : "cuda");
-    fprintf(file, ",\"modelled\":%s,\"shared\":%s,\"ranks\":%d,\"devices\":[",
-            b->simulated ? "true" : "false", is_shared(b) ? "true" : "false", s->n_ranks);
-    for (int rank = 0; rank < s->n_ranks; rank++) {
-        fprintf(file, "%s{\"rank\":%d,\"device\":%d", rank ? "," : "", rank, s->device_of[rank]);
-        json_named(file, "name", b->names[rank]);
-        fputc('}', file);
-    }
-    fprintf(file, "],\"calls\":%d", s->bench.calls);
+    bench_json_begin(s, b->n_devices, b->names, file);
+    fprintf(file, ",\"calls\":%d", s->bench.calls);
     if (b->nccl)
         json_named(file, "nccl", b->nccl->version);
     if (s->n_ranks > 1) {

@@ -47,12 +47,33 @@ enum status fit_line(const double *x, const double *y, int n, double *latency, d
 enum status fit_write(const struct settings *settings, const struct device_model *model,
                       struct error *err);
 
-/* A line of the table: what, with which engine, and the error of what was predicted. */
-void fit_print_head(const struct settings *settings, const struct device_model *model, FILE *file);
-void fit_print_row(const char *what, const char *engine, double predicted_us, double measured_us,
-                   FILE *file);
+/* What was predicted beside what was measured: of a ring of so many bytes, or, where bytes is 0, of
+ * the overlapped iteration. */
+struct fit_row {
+    char what[40]; /* "ring 1 KiB" */
+    int64_t bytes;
+    const char *engine;
+    double predicted_us, measured_us;
+};
+
+struct fit_report {
+    const struct settings *s;
+    struct device_model model;
+    int fitted;             /* the model is there, and written to its file */
+    char (*names)[96];      /* owned, [n_ranks]: of the devices */
+    struct fit_row *rows;   /* owned */
+    int64_t n_rows, capacity;
+};
+void fit_report_free(struct fit_report *report); /* also of a zeroed one */
 
 /* Settles; measures; writes; prints the head and a row for each size and engine. */
-enum status fit_rings(struct settings *settings, struct device_model *model, struct error *err);
+enum status fit_rings(struct settings *settings, struct fit_report *report, struct error *err);
+
+/* Prints the row, and keeps it. */
+enum status fit_add_row(struct fit_report *report, const struct fit_row *row, struct error *err);
+
+/* Where a model was fitted: the rows to --json, behind an error or a Ctrl-C, too, which `status`
+ * and err tell of (STATUS_OK: all went well). Returns the status, or why there is no file. */
+enum status fit_finish(const struct fit_report *report, enum status status, struct error *err);
 
 #endif

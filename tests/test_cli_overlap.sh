@@ -32,7 +32,7 @@ done
 # longer than compute and communication one after the other, and the optimizer.
 for args in '-g 2' '-g 4 --pieces 1' '-g 3 --model resnet18' '--layers 8x1MiB --bucket-cap-mb 2'; do
     # shellcheck disable=SC2086
-    run bench --overlap --backend host $args
+    run bench --overlap --backend host --json compare.json $args
     wants_status 0
     wants_line 'times are MODELLED' "$top/out"
     wants_line 'left out: nccl: NCCL runs on GPUs' "$top/out"
@@ -47,6 +47,10 @@ for args in '-g 2' '-g 4 --pieces 1' '-g 3 --model resnet18' '--layers 8x1MiB --
                    if (r < -0.01 || r > 0.01) bad = "backward " i " is " asked[i] }
                if (bad) print bad }' "$top/out" >"$top/why"
     [ -s "$top/why" ] && complain "$(cat "$top/why")"
+    awk '!/^#/ { print $2, $3, $12, $4, $7, $5, $9 }' "$top/out" >want
+    grep '^{"bound":"modelled"' compare.json | sed 's/[^0-9.,]//g; s/,,*/ /g' | awk '
+        { printf "%.1f %.1f %.1f %.1f %.1f %.1f %.1f\n", $1, $2, $3, $4, $5, $8, $9 }' >got
+    wants_same want got "compare.json says something else than the table: $(diff want got | head -3)"
     verdict "bench --overlap $args"
 done
 run bench --overlap --backend host --engine graph
@@ -55,6 +59,7 @@ verdict "bench --overlap --engine"
 refused 3 "--engine nccl: NCCL runs on GPUs" bench --overlap --backend host --engine eager,nccl
 refused 2 "a single rank sends nothing" bench --overlap --backend host -g 1
 refused 2 "--minbytes with --overlap" bench --overlap -b 4
+refused 2 "cannot be written" bench --overlap --backend host --json none/a.json
 refused 2 "--layers with a table of sizes" bench --layers 4x1MiB
 refused 2 "gradients are floats" bench --overlap --backend host -d int32
 # tests/ddp.py without a GPU, or without torch: one line, and the status of a machine that cannot.
