@@ -28,7 +28,7 @@ enum status link_file_read(struct device_model *model, const char *path, struct 
 /* The numbers, in the order of the table, to a file or for people; comments are the caller's. */
 void link_file_write(const struct device_model *model, FILE *file);
 
-/* The same as a JSON object, units in the names: {"copy_latency_ns":2400,"copy_rate_GBps":392,..} */
+/* The same as a JSON object, with units in the names: {"copy_latency_ns":2400, ..} */
 void link_file_json(const struct device_model *model, FILE *file);
 
 /* As it is in such a file: rates have four digits. */

@@ -88,7 +88,8 @@ static enum status measure_alone(struct compare *c, int engine, struct compare_r
     return status;
 }
 
-static enum status measure_iteration(struct compare *c, int engine, int round, struct compare_row *row)
+static enum status measure_iteration(struct compare *c, int engine, int round,
+                                     struct compare_row *row)
 {
     struct iteration it = {.figures = NULL};
     const struct settings *s = c->step.s;

@@ -55,9 +55,9 @@ extern const struct option_row bench_rows[N_BENCH_ROWS];
 
 struct settings;
 
-/* Files of --json, of the table of sizes, of --overlap and of --fit: all begin alike. `begin` prints
- * the opening brace and the members tool, schema, backend, modelled, shared, ranks and devices
- * (their names: [n_ranks], of n_devices different ones); `write` makes the file whole or not at
+/* Files of --json: those of the table of sizes, of --overlap and of --fit begin alike. `begin`
+ * prints the opening brace and the members tool, schema, backend, modelled, shared, ranks and
+ * devices (names: [n_ranks], of n_devices different ones); `write` makes the file whole or not at
  * all, of what print(of, file) prints, also behind a Ctrl-C. No path: it does nothing. */
 void bench_json_begin(const struct settings *settings, int n_devices, char (*names)[96],
                       FILE *file);

@@ -61,7 +61,7 @@ static void print_head(const struct settings *s, const struct device_model *m, F
             "# a copy: %.4g us + bytes / %.4g GB/s; a kernel: %.4g us + bytes touched / %.4g GB/s\n"
             "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a "
             "wait lasts %.4g\n"
-            "# a graph: %.4g us to launch, and %.4g of the host's for each op; %.4g us for each edge\n"
+            "# a graph: %.4g us to launch, and %.4g of the host's for each op; an edge %.4g us\n"
             "#\n"
             "# what                 engine   predicted us    measured us   error %%\n",
             s->n_ranks, quote_path(s->bench.fit).text, (double)m->link_latency_ns / 1e3,
