@@ -80,11 +80,12 @@ modules := $(call objects,$(modules)) $(BUILD)/ring/page.o
 main    := $(call objects,ring/ring_demo.c)
 
 cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/*_contract.c))
-tests      := $(call objects,$(filter-out tests/test_cuda.c,$(wildcard tests/*.c)))
+measuring  := $(call objects,tests/measure_host.c)
+tests      := $(call objects,$(filter-out tests/test_cuda.c tests/measure_host.c,$(wildcard tests/*.c)))
 
 # Loops over every element, and the proofs: worth more of the compiler's time.
 hot := $(call objects,$(wildcard common/loops*.c common/device_host*.c ring/check*.c ring/order*.c \
-                                 ring/contents*.c ring/verify*.c))
+                                 ring/contents*.c ring/verify*.c)) $(measuring)
 
 # ---- how --------------------------------------------------------------------------------------
 # -ffp-contract=off and its sisters for nvcc: the same bits from every compiler (common/arith.h).
@@ -137,6 +138,10 @@ $(BUILD)/test_cuda: $(cuda_tests) $(modules)
 	@echo "  link  $@"
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CHECK_LIBS) $(CUDA_LIBS) -lm
 
+$(BUILD)/measure_host: $(measuring) $(modules)
+	@echo "  link  $@"
+	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CUDA_LIBS) -lm
+
 define compile_c
 	@echo "  cc    $<"
 	mkdir -p $(@D)
@@ -163,7 +168,7 @@ $(BUILD)/%.o: %.cu Makefile $(BUILD)/config.mk
 	mkdir -p $(@D)
 	$(NVCC) $(our_nvccflags) $(NVCCFLAGS) -c $< -o $@
 
--include $(patsubst %.o,%.d,$(sort $(main) $(modules) $(tests) $(cuda_tests)))
+-include $(patsubst %.o,%.d,$(sort $(main) $(modules) $(tests) $(cuda_tests) $(measuring)))
 
 # The fuzzer brings its own main.
 $(BUILD)/fuzz_plan: $(BUILD)/tests/fuzz_plan.o $(modules)
@@ -191,8 +196,9 @@ demo: all
 samples: $(PROGRAM)
 	RING_DEMO=$(PROGRAM) tests/test_docs.sh update
 
-measure: $(PROGRAM)
+measure: $(PROGRAM) $(BUILD)/measure_host
 	RING_DEMO=$(PROGRAM) tests/measure.sh
+	$(BUILD)/measure_host
 
 docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
 mandir := $(DESTDIR)$(PREFIX)/share/man/man1
@@ -229,7 +235,7 @@ compile test sanitize:
 
 else
 
-compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA)
+compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA) $(BUILD)/measure_host
 
 test: compile
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-120} $(TEST_ALL)

@@ -32,16 +32,17 @@
  *
  * Queueing costs, too. One host thread queues everything: each verb takes it queue_.._ns, and
  * nothing happens on a device before the verb that asks for it is over. Behind a wait a stream goes
- * on wait_ns after the event at the earliest. A graph begins graph_launch_ns after the one before
- * has ended (the first: after the run's begin), whatever its ops are; there an op begins
- * graph_edge_ns after the last of those that it comes behind, by a wait or on its stream. */
+ * on wait_ns after the event at the earliest. Launching a graph takes the host queue_graph_ns for
+ * each copy and kernel in it, and nothing for records and waits. The graph begins graph_launch_ns
+ * after that, and after the one before has ended; there an op begins graph_edge_ns after the last
+ * of those that it comes behind, by a wait or on its stream. */
 struct device_model {
     char name[64];             /* of the link, as printed */
     int64_t link_latency_ns;
     double link_GBps;
     int64_t kernel_latency_ns; /* to start and end one */
     double memory_GBps;
-    int64_t queue_copy_ns, queue_kernel_ns, queue_record_ns, queue_wait_ns;
+    int64_t queue_copy_ns, queue_kernel_ns, queue_record_ns, queue_wait_ns, queue_graph_ns;
     int64_t wait_ns;
     int64_t graph_launch_ns, graph_edge_ns;
     int slow_ranks[2];         /* copies between these two take slow_times as long; 0: none does */

@@ -97,7 +97,6 @@ static enum status check_event(const struct host *h, int64_t event, struct error
 static void clear(struct host *h, int64_t start_ns)
 {
     h->start_ns = start_ns;
-    h->base.facts.queued_ns = start_ns;
     for (int i = 0; i < h->n_ranks * N_LANES; i++) {
         h->streams[i].n_items = h->streams[i].head = 0;
         h->streams[i].time_ns = start_ns;
@@ -113,6 +112,7 @@ static void begin_run(struct host *h)
     if (!h->finished || h->keeping)
         return;
     h->finished = 0;
+    h->base.facts.queued_ns = 0;
     clear(h, 0);
 }
 
@@ -139,7 +139,9 @@ static enum status enqueue(struct host *h, int stream, struct host_item item, st
                        sizeof item, "the queue of a stream", err);
     if (status != STATUS_OK)
         return status;
-    if (!h->keeping)
+    if (h->keeping)
+        h->n_kept_ops += item.kind < HOST_RECORD;
+    else
         item.queued_ns = h->base.facts.queued_ns += queueing(&h->model, item.kind);
     (*items)[(*n)++] = item;
     h->queued |= !h->keeping;
@@ -313,6 +315,7 @@ static enum status host_graph_begin(struct device *d, struct error *err)
     h->keeping = 1;
     h->graph++;
     h->has_graph = 0;
+    h->n_kept_ops = 0;
     for (int i = 0; i < h->n_ranks * N_LANES; i++)
         h->streams[i].n_kept = 0;
     return STATUS_OK;
@@ -328,14 +331,19 @@ static enum status host_graph_end(struct device *d, struct error *err)
     return STATUS_OK;
 }
 
-/* A launch begins when the one before has ended, so that one is carried out now. */
-static enum status after_launch(struct host *h, struct error *err)
+/* A launch begins once the host has queued it and the one before, if there is one, has ended: so
+ * that one is carried out now. */
+static enum status begin_launch(struct host *h, struct error *err)
 {
-    int64_t end_ns = 0;
-    enum status status = host_run(h, err);
-    for (int i = 0; i < h->n_ranks * N_LANES; i++)
-        end_ns = h->streams[i].time_ns > end_ns ? h->streams[i].time_ns : end_ns;
-    clear(h, end_ns + h->model.graph_launch_ns);
+    enum status status = STATUS_OK;
+    int64_t *queued_ns = &h->base.facts.queued_ns, begin_ns;
+    begin_ns = *queued_ns += h->n_kept_ops * h->model.queue_graph_ns;
+    if (h->launched)
+        TRY(host_run(h, err));
+    for (int i = 0; h->launched && i < h->n_ranks * N_LANES; i++)
+        begin_ns = h->streams[i].time_ns > begin_ns ? h->streams[i].time_ns : begin_ns;
+    clear(h, begin_ns + h->model.graph_launch_ns);
+out:
     return status;
 }
 
@@ -348,10 +356,7 @@ static enum status host_graph_launch(struct device *d, struct error *err)
     if (h->queued && !h->launched)
         return fail(err, STATUS_MACHINE, "host device: other work is queued, sync comes first");
     begin_run(h);
-    if (h->launched)
-        TRY(after_launch(h, err));
-    else
-        clear(h, h->model.graph_launch_ns);
+    TRY(begin_launch(h, err));
     for (int i = 0; i < h->n_ranks * N_LANES; i++) {
         struct host_stream *s = &h->streams[i];
         TRY(make_room((void **)&s->items, s->n_kept, &s->capacity, sizeof *s->items,

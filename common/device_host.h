@@ -73,6 +73,7 @@ struct host {
     int launched;                /* what is queued is a launch of the graph */
     int64_t graph;               /* number of the graph; counts graph_begin */
     int has_graph;               /* one that can be launched */
+    int64_t n_kept_ops;          /* copies, kernels and delays of the graph */
     int finished; /* a sync ended the run; the next verb that queues begins another */
     int queued;                  /* something waits for a sync */
 };

@@ -18,10 +18,12 @@
 static const struct field {
     const char *name, *comment;
     int is_rate; /* a double; otherwise an int64_t of ns */
+    int may_lack; /* 0 in files that were written before it was there */
     size_t offset;
 } fields[] = {
-#define TIME(name, member, comment) {name, comment, 0, offsetof(struct device_model, member)}
-#define RATE(name, member, comment) {name, comment, 1, offsetof(struct device_model, member)}
+#define TIME(name, member, comment) {name, comment, 0, 0, offsetof(struct device_model, member)}
+#define LATER(name, member, comment) {name, comment, 0, 1, offsetof(struct device_model, member)}
+#define RATE(name, member, comment) {name, comment, 1, 0, offsetof(struct device_model, member)}
     TIME("copy_latency", link_latency_ns, "a copy: latency + bytes / rate"),
     RATE("copy_rate", link_GBps, NULL),
     TIME("kernel_latency", kernel_latency_ns, "a kernel: latency + bytes touched / rate"),
@@ -30,9 +32,10 @@ static const struct field {
     TIME("queue_kernel", queue_kernel_ns, NULL),
     TIME("queue_record", queue_record_ns, NULL),
     TIME("queue_wait", queue_wait_ns, NULL),
+    LATER("queue_graph", queue_graph_ns, "graph: the host's time to launch it, for each op"),
     TIME("wait_latency", wait_ns, "eager: from an event to what waits for it"),
-    TIME("graph_launch", graph_launch_ns, "graph: before its first op"),
-    TIME("graph_edge", graph_edge_ns, "graph: between ops that depend on each other"),
+    TIME("graph_launch", graph_launch_ns, "before a graph's first op"),
+    TIME("graph_edge", graph_edge_ns, "between its ops that depend on each other"),
 };
 #define N_FIELDS (int)(sizeof fields / sizeof *fields)
 
@@ -137,7 +140,7 @@ out:
 static enum status check_whole(const struct reader *r)
 {
     for (int i = 0; i < N_FIELDS && r->version_seen; i++)
-        if (!r->seen[i])
+        if (!r->seen[i] && !fields[i].may_lack)
             return fail(r->err, STATUS_USAGE, "%s:%d: the file ends without %s",
                         quote_path(r->path).text, r->line, fields[i].name);
     return r->version_seen ? STATUS_OK
@@ -188,6 +191,21 @@ void link_file_write(const struct device_model *model, FILE *file)
         fprintf(file, field->comment ? "%-15s %-16s # %s\n" : "%-15s %s\n", field->name, number,
                 field->comment);
     }
+}
+
+void link_file_json(const struct device_model *model, FILE *file)
+{
+    struct device_model own = *model;
+    char number[FORMAT_SIZE];
+    for (int i = 0; i < N_FIELDS; i++) {
+        const struct field *field = &fields[i];
+        fprintf(file, "%c\"%s_%s\":", i ? ',' : '{', field->name, field->is_rate ? "GBps" : "ns");
+        if (field->is_rate)
+            fputs(format_json_number(*rate_of(&own, field), number), file);
+        else
+            fprintf(file, "%" PRId64, *time_of(&own, field));
+    }
+    fputc('}', file);
 }
 
 void link_file_round(struct device_model *model)

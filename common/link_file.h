@@ -5,8 +5,9 @@
  *     copy_rate 392 GB/s
  *     ...
  *
- * '#' begins a comment. Every name of the table is there once, in any order; nothing else is. Times
- * are whole nanoseconds, rates GB/s = 1e9 bytes per second.
+ * '#' begins a comment. Every name of the table is there once, in any order; nothing else is.
+ * (queue_graph came later: a file without it means 0.) Times are whole nanoseconds, rates GB/s =
+ * 1e9 bytes per second.
  */
 #ifndef COMMON_LINK_FILE_H
 #define COMMON_LINK_FILE_H
@@ -26,6 +27,9 @@ enum status link_file_read(struct device_model *model, const char *path, struct 
 
 /* The numbers, in the order of the table, to a file or for people; comments are the caller's. */
 void link_file_write(const struct device_model *model, FILE *file);
+
+/* The same as a JSON object, with units in the names: {"copy_latency_ns":2400, ..} */
+void link_file_json(const struct device_model *model, FILE *file);
 
 /* As it is in such a file: rates have four digits. */
 void link_file_round(struct device_model *model);

@@ -11,6 +11,13 @@ static enum status (*const built)(struct nccl **out, int n_ranks, const int *dev
     NULL;
 #endif
 
+int nccl_is_exact(int n_ranks, enum dtype dtype, enum redop redop, int default_data)
+{
+    const int rounds = redop == REDOP_AVG && dtype_is_float(dtype) &&
+                       (n_ranks & (n_ranks - 1)) != 0;
+    return n_ranks <= 2 || redop == REDOP_MIN || redop == REDOP_MAX || (default_data && !rounds);
+}
+
 enum status nccl_open(struct nccl **out, int n_ranks, const int *device_of, int timeout_s,
                       struct error *err)
 {

@@ -48,10 +48,3 @@ void calls_close(struct calls *c)
     free(c->data);
     free(c);
 }
-
-int calls_exact(int n_ranks, enum redop redop, int default_data)
-{
-    const int power_of_two = (n_ranks & (n_ranks - 1)) == 0;
-    return n_ranks <= 2 || redop == REDOP_MIN || redop == REDOP_MAX ||
-           (default_data && (redop != REDOP_AVG || power_of_two));
-}

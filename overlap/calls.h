@@ -31,9 +31,4 @@ enum status calls_open(struct calls **calls, int n_ranks, const int *device_of, 
                        struct error *err);
 void calls_close(struct calls *calls); /* may be NULL */
 
-/* NCCL adds in an order of its own. Are its results the ring's all the same, bit for bit? For two
- * ranks always, since a sum of two does not depend on its order; for more where no addition rounds:
- * of the default data, and for avg where 1/N ends in binary. */
-int calls_exact(int n_ranks, enum redop redop, int default_data);
-
 #endif

@@ -1,12 +1,10 @@
 /* compare.c - one row for each kind of compute and each length of the backward pass. */
-#include "overlap/compare.h"
-
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "common/format.h"
 #include "common/interrupt.h"
-#include "overlap/step_parts.h"
+#include "common/output.h"
+#include "common/sort.h"
+#include "overlap/compare_parts.h"
 #include "ring/kernel.h"
 #include "ring/ring.h"
 
@@ -14,25 +12,6 @@
 static const enum engine engines[N_BENCH_ENGINES] = {
     [BENCH_EAGER] = ENGINE_EAGER, [BENCH_GRAPH] = ENGINE_GRAPH, [BENCH_KERNEL] = ENGINE_KERNEL,
     [BENCH_AUTO] = ENGINE_AUTO, [BENCH_NCCL] = ENGINE_NCCL,
-};
-
-struct row { /* in us */
-    double compute;                          /* alone, in the serial run of the first engine */
-    double communication[N_BENCH_ENGINES];   /* alone, in each engine's serial run */
-    double rounds[N_BENCH_ENGINES][COMPARE_ROUNDS]; /* the iteration; sorted at the end */
-    double ideal;
-};
-
-struct compare {
-    struct step step;
-    int on[N_BENCH_ENGINES];
-    char why[N_BENCH_ENGINES][BENCH_WHY_SIZE]; /* of those that are off */
-    struct device *holder; /* owned; with next to no memory: keeps the links of the ring open, so
-                              that what NCCL found enabled stays so between two runs */
-    int staged;            /* some link has no peer access */
-    int n_rounds;
-    int64_t n_wrong, n_compared; /* elements */
-    int rounded;           /* some result of NCCL could not be compared */
 };
 
 /* ---- engines ---- */
@@ -102,7 +81,7 @@ out:
 }
 
 /* Compute and communication apart, and the ideal that follows. */
-static enum status measure_alone(struct compare *c, int engine, struct row *row)
+static enum status measure_alone(struct compare *c, int engine, struct compare_row *row)
 {
     struct iteration it = {.figures = NULL};
     const int n = c->step.s->n_ranks;
@@ -119,7 +98,8 @@ static enum status measure_alone(struct compare *c, int engine, struct row *row)
     return status;
 }
 
-static enum status measure_iteration(struct compare *c, int engine, int round, struct row *row)
+static enum status measure_iteration(struct compare *c, int engine, int round,
+                                     struct compare_row *row)
 {
     struct iteration it = {.figures = NULL};
     const struct settings *s = c->step.s;
@@ -131,16 +111,11 @@ static enum status measure_iteration(struct compare *c, int engine, int round, s
     return status;
 }
 
-static int compare_us(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static enum status measure_row(struct compare *c, double backward_us, struct row *row)
+static enum status measure_row(struct compare *c, const char *bound, double backward_us,
+                               struct compare_row *row)
 {
     enum status status = STATUS_OK;
-    *row = (struct row){.ideal = 0};
+    *row = (struct compare_row){.bound = bound, .backward = backward_us};
     c->step.s->backward_us = backward_us;
     TRY(step_share_out(&c->step));
     for (int i = 0; i < N_BENCH_ENGINES; i++)
@@ -151,7 +126,7 @@ static enum status measure_row(struct compare *c, double backward_us, struct row
             if (c->on[i])
                 TRY(measure_iteration(c, i, round, row));
     for (int i = 0; i < N_BENCH_ENGINES; i++)
-        qsort(row->rounds[i], (size_t)c->n_rounds, sizeof row->rounds[i][0], compare_us);
+        sort_doubles(row->rounds[i], c->n_rounds);
 out:
     return status;
 }
@@ -160,7 +135,7 @@ out:
 static enum status measure_communication(struct compare *c, double *us)
 {
     enum status status = STATUS_OK;
-    struct row row = {.ideal = 0};
+    struct compare_row row = {.ideal = 0};
     c->step.s->backward_us = (double)c->step.model.n_layers;
     TRY(step_share_out(&c->step));
     TRY(measure_alone(c, first_engine(c), &row));
@@ -170,90 +145,6 @@ static enum status measure_communication(struct compare *c, double *us)
                  "there is nothing to hide; take two or more"));
 out:
     return status;
-}
-
-/* ---- the table ---- */
-
-static void print_head(const struct compare *c)
-{
-    const struct step *p = &c->step;
-    const struct settings *s = p->s;
-    char bytes[FORMAT_SIZE];
-    printf("# ring_demo bench --overlap: %s, %d bucket%s, %s of %s, %s, on %d rank%s\n",
-           p->model.name, p->buckets.n, p->buckets.n == 1 ? "" : "s",
-           format_bytes(p->model.count * (int64_t)dtype_size(s->dtype), bytes),
-           dtype_name(s->dtype), redop_name(s->redop), s->n_ranks, s->n_ranks == 1 ? "" : "s");
-    if (s->backend == BACKEND_HOST)
-        printf("# times are MODELLED: simulated GPUs, link %s, and no data moves\n",
-               s->model.name);
-    else if (p->notice[0])
-        printf("# note: %s\n", p->notice);
-    for (int rank = 0; rank < s->n_ranks && s->backend == BACKEND_CUDA; rank++)
-        printf("# rank %d: device %d, %s\n", rank, s->device_of[rank],
-               c->holder->facts.names[rank]);
-    if (p->calls)
-        printf("# NCCL %s\n", p->calls->nccl->version);
-    for (int i = 0; i < N_BENCH_ENGINES; i++)
-        if (c->why[i][0])
-            printf("# left out: %s: %s\n", bench_engine_name((enum bench_engine)i), c->why[i]);
-    printf("# ring: %d piece%s a segment, %d slot%s\n", s->pieces, s->pieces == 1 ? "" : "s",
-           s->slots, s->slots == 1 ? "" : "s");
-    if (s->backend == BACKEND_CUDA)
-        printf("# times are medians of %d runs; iterations those of %d turns of so many\n",
-               STEP_RUNS, c->n_rounds);
-    printf("# in us. /nccl: NCCL's iteration over this one. ideal: no schedule of these buckets "
-           "takes less\n#\n"
-           "#              backward  compute    communication alone        iteration\n"
-           "# bound by        asked    alone    eager    graph     nccl     eager  /nccl    graph  "
-           "/nccl     nccl    ideal\n");
-}
-
-static void print_time(int is_there, double us)
-{
-    if (is_there)
-        printf(" %8.1f", us);
-    else
-        printf(" %8s", "n/a");
-}
-
-static void print_row(const struct compare *c, const char *bound, double backward_us,
-                      const struct row *row)
-{
-    const int middle = c->n_rounds / 2;
-    const double nccl = row->rounds[BENCH_NCCL][middle];
-    printf("%-14s", bound);
-    print_time(1, backward_us);
-    print_time(1, row->compute);
-    for (int i = 0; i < N_BENCH_ENGINES; i++)
-        print_time(c->on[i], row->communication[i]);
-    printf(" ");
-    for (int i = 0; i < N_BENCH_ENGINES; i++) {
-        print_time(c->on[i], row->rounds[i][middle]);
-        if (i == BENCH_NCCL)
-            continue;
-        if (c->on[i] && c->on[BENCH_NCCL])
-            printf(" %6.2f", nccl / row->rounds[i][middle]);
-        else
-            printf(" %6s", "n/a");
-    }
-    print_time(1, row->ideal);
-    printf("\n");
-    fflush(stdout);
-}
-
-static void print_end(const struct compare *c)
-{
-    const struct settings *s = c->step.s;
-    if (s->backend == BACKEND_HOST)
-        printf("# wrong elements: not looked for, no data moved\n");
-    else if (!s->bench.check)
-        printf("# wrong elements: not looked for (-c 0)\n");
-    else
-        printf("# wrong elements: %" PRId64 " of %" PRId64 " compared\n", c->n_wrong,
-               c->n_compared);
-    if (c->rounded)
-        printf("# rounds: averages of %d ranks are rounded, in an order that NCCL keeps to itself; "
-               "of NCCL it was only asked whether ranks agree\n", s->n_ranks);
 }
 
 /* ---- the command ---- */
@@ -266,12 +157,14 @@ static enum status measure_rows(struct compare *c, double communication_us)
         {WORK_ARITHMETIC, "arithmetic"}, {WORK_MEMORY, "memory"},
     };
     const int host = c->step.s->backend == BACKEND_HOST; /* whose model knows but one kind */
-    struct row row;
     for (int b = 0; b < (host ? 1 : 2); b++)
         for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+            struct compare_row *row = &c->rows[c->n_rows];
             c->step.s->work = bounds[b].work;
-            TRY(measure_row(c, ratios[i] * communication_us, &row));
-            print_row(c, host ? "(modelled)" : bounds[b].name, ratios[i] * communication_us, &row);
+            TRY(measure_row(c, host ? "(modelled)" : bounds[b].name, ratios[i] * communication_us,
+                            row));
+            compare_print_row(c, row);
+            c->n_rows++;
         }
 out:
     return status;
@@ -287,22 +180,31 @@ static void fill_in(struct settings *s)
     s->pieces = s->pieces ? s->pieces : 2;
 }
 
+static void print_json(const void *of, FILE *file) { compare_print_json(of, file); }
+
 enum status overlap_compare(struct settings *s, struct error *err)
 {
     enum status status = STATUS_OK;
     struct compare c = {.step = {.s = s, .out = stdout, .err = err}};
+    struct error json_err = {""};
     double communication_us;
     fill_in(s);
     TRY(step_open(&c.step));
     TRY(step_settle(&c.step));
+    TRY(output_check(s->bench.json, err));
     c.n_rounds = s->backend == BACKEND_CUDA ? COMPARE_ROUNDS : 1;
     TRY(open_holder(&c));
     TRY(bench_choose(&s->bench, possible, &c, c.on, c.why, err));
     interrupt_catch();
     TRY(measure_communication(&c, &communication_us));
-    print_head(&c);
+    compare_print_head(&c);
     status = measure_rows(&c, communication_us);
-    print_end(&c);
+    if (status != STATUS_OK)
+        snprintf(c.ended, sizeof c.ended, "%.255s", err->text);
+    compare_print_end(&c);
+    if (bench_json_write(s->bench.json, print_json, &c, &json_err) != STATUS_OK &&
+        status == STATUS_OK)
+        TRY(fail(err, STATUS_MACHINE, "%s", json_err.text));
     TRY(status);
     if (c.n_wrong)
         TRY(fail(err, STATUS_WRONG, "%" PRId64 " elements are wrong", c.n_wrong));

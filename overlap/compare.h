@@ -15,8 +15,10 @@
 
 #define COMPARE_RATIOS {0.75, 1, 1.5}
 #define COMPARE_ROUNDS 3
+#define COMPARE_ROWS 6 /* at most: two kinds of compute, three lengths */
 
-/* STATUS_WRONG: some element of some engine is wrong. STATUS_MACHINE: an engine that was asked for
+/* What had been measured before an error or a Ctrl-C is shown, and written to --json, all the same.
+ * STATUS_WRONG: some element of some engine is wrong. STATUS_MACHINE: an engine that was asked for
  * by name cannot be had. */
 enum status overlap_compare(struct settings *settings, struct error *err);
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sort.h"
+
 struct interval {
     int64_t begin, end;
 };
@@ -117,12 +119,6 @@ static void collect(struct view *v, int rank)
     v->n_under_way = unite(v->under_way, v->n_under_way);
 }
 
-static int compare_moments(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Between two moments nothing changes, so that what holds at the first holds until the second. */
 static int list_moments(struct view *v)
 {
@@ -136,7 +132,7 @@ static int list_moments(struct view *v)
         v->moments[n++] = v->of_bucket[k].end;
     }
     v->moments[n++] = v->all_computed;
-    qsort(v->moments, (size_t)n, sizeof *v->moments, compare_moments);
+    sort_int64(v->moments, n);
     return n;
 }
 

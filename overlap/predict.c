@@ -2,7 +2,6 @@
 #include "overlap/predict.h"
 
 #include "overlap/step.h"
-#include "ring/fit.h"
 
 static enum status time_on(const struct settings *s, enum engine engine,
                            enum device_backend backend, const struct device_model *model,
@@ -13,14 +12,13 @@ static enum status time_on(const struct settings *s, enum engine engine,
         .backend = backend, .backend_given = 1, .engine = engine, .count = -1, .pieces = 2,
         .slots = s->slots, .model = *model, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .layers = PREDICT_LAYERS, .backward_us = PREDICT_BACKWARD_US, .work = WORK_ARITHMETIC,
-        .times_only = backend == BACKEND_HOST,
     };
     enum status status = overlap_time(&own, ns, err);
     settings_free(&own);
     return status;
 }
 
-enum status predict_overlap(const struct settings *s, const struct device_model *model,
+enum status predict_overlap(const struct settings *s, struct fit_report *report,
                             struct error *err)
 {
     enum status status = STATUS_OK;
@@ -28,9 +26,12 @@ enum status predict_overlap(const struct settings *s, const struct device_model 
     for (int i = 0; i <= ENGINE_GRAPH; i++) { /* no model knows NCCL */
         const enum engine engine = (enum engine)i;
         TRY(time_on(s, engine, s->backend, &s->model, &measured_ns, err));
-        TRY(time_on(s, engine, BACKEND_HOST, model, &predicted_ns, err));
-        fit_print_row("overlap " PREDICT_LAYERS, engine_name(engine), (double)predicted_ns / 1e3,
-                      (double)measured_ns / 1e3, stdout);
+        TRY(time_on(s, engine, BACKEND_HOST, &report->model, &predicted_ns, err));
+        const struct fit_row row = {.what = "overlap " PREDICT_LAYERS,
+                                    .engine = engine_name(engine),
+                                    .predicted_us = (double)predicted_ns / 1e3,
+                                    .measured_us = (double)measured_ns / 1e3};
+        TRY(fit_add_row(report, &row, err));
     }
 out:
     return status;

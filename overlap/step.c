@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/nccl.h"
 #include "common/output.h"
 #include "common/quote.h"
 #include "overlap/training.h"
 #include "ring/run.h"
+#include "ring/sampled.h"
 #include "ring/verify.h"
 
 /* ---- what is asked for ---- */
@@ -185,7 +187,8 @@ int step_exact(const struct step *p)
 {
     const struct settings *s = p->s;
     const int is_default = !s->init || strcmp(s->init, "index") == 0;
-    return s->engine != ENGINE_NCCL || calls_exact(s->n_ranks, s->redop, is_default);
+    return s->engine != ENGINE_NCCL ||
+           nccl_is_exact(s->n_ranks, s->dtype, s->redop, is_default);
 }
 
 enum status step_open_calls(struct step *p, struct error *err)
@@ -321,16 +324,21 @@ enum status overlap_time(struct settings *s, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
     struct step p = {.s = s, .out = stdout, .err = err};
-    const struct story *story = &p.overlapped.story;
+    struct plan plan = {0};
+    struct proof proof = {0};
+    struct sampled sampled;
     TRY(step_open(&p));
     TRY(step_settle(&p));
     TRY(step_share_out(&p));
-    TRY(step_run(&p, &p.overlapped, 0, s->backend, s->times_only));
-    *ns = story->timing.total_ns;
-    if (proof_total(&story->proof) || story->verdict.n_wrong || story->verdict.n_different)
-        status = fail(err, STATUS_WRONG, "overlap of %s: the plan is refuted, or the result is "
-                      "wrong", p.model.name);
+    TRY(step_plan(&p, &plan, 0));
+    TRY(check_plan(&plan, &proof, err));
+    if (proof_total(&proof))
+        TRY(fail(err, STATUS_WRONG, "overlap of %s: the plan is refuted", p.model.name));
+    TRY(sample_plan(s, &plan, s->engine, 1, s->work, &sampled, err));
+    *ns = (int64_t)sampled.ns;
 out:
+    proof_free(&proof);
+    plan_free(&plan);
     step_free(&p);
     return status;
 }

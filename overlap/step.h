@@ -19,8 +19,10 @@ enum status overlap_step(struct settings *settings, struct error *err);
 /* The plan that these settings make (--no-overlap: the serial one), without running it. */
 enum status overlap_make_plan(struct settings *settings, struct plan *plan, struct error *err);
 
-/* How long the overlapped iteration takes from its first op to its last, on the settings' backend.
- * STATUS_WRONG: a refuted plan or a wrong result. */
+/* How long the overlapped iteration takes on the settings' backend, from the moment when the host
+ * begins to queue it (sampled.h): untimed, so that nothing holds the devices back until all is
+ * queued, and no op has an event more than in training. No element is compared. STATUS_WRONG: a
+ * refuted plan. */
 enum status overlap_time(struct settings *settings, int64_t *ns, struct error *err);
 
 #endif

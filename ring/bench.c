@@ -113,19 +113,22 @@ out:
 /* ---- the end ---- */
 
 /* Also behind a Ctrl-C, so it does not ask for one. */
-static enum status write_json(const struct bench *b, struct error *err)
+enum status bench_json_write(const char *path, void (*print)(const void *of, FILE *file),
+                             const void *of, struct error *err)
 {
     enum status status = STATUS_OK;
     struct output output = {.path = NULL};
-    if (!b->s->bench.json)
+    if (!path)
         return STATUS_OK;
-    TRY(output_open(&output, b->s->bench.json, err));
-    bench_print_json(b, output.file);
+    TRY(output_open(&output, path, err));
+    print(of, output.file);
     TRY(output_commit(&output, err));
 out:
     output_discard(&output);
     return status;
 }
+
+static void print_json(const void *of, FILE *file) { bench_print_json(of, file); }
 
 enum status bench_judge(const struct bench *b)
 {
@@ -150,12 +153,14 @@ enum status bench(struct settings *s, struct error *err)
     TRY(bench_copies(&b));
     TRY(bench_choose(&s->bench, possible, &b, b.on, b.why, err));
     interrupt_catch();
+    TRY(bench_queueing(&b));
     bench_print_head(&b);
     status = measure_sizes(&b);
     if (status != STATUS_OK)
         snprintf(b.ended, sizeof b.ended, "%.255s", err->text);
     bench_print_end(&b);
-    if (write_json(&b, &json_err) != STATUS_OK && status == STATUS_OK)
+    if (bench_json_write(s->bench.json, print_json, &b, &json_err) != STATUS_OK &&
+        status == STATUS_OK)
         TRY(fail(err, STATUS_MACHINE, "%s", json_err.text));
     TRY(status);
     TRY(bench_judge(&b));

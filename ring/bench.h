@@ -17,6 +17,7 @@
 #define RING_BENCH_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/options.h"
 
@@ -59,6 +60,15 @@ extern const struct bench_options bench_defaults;
 extern const struct option_row bench_rows[N_BENCH_ROWS];
 
 struct settings;
+
+/* Files of --json: those of the table of sizes, of --overlap and of --fit begin alike. `begin`
+ * prints the opening brace and the members tool, schema, backend, modelled, shared, ranks and
+ * devices (names: [n_ranks], of n_devices different ones); `write` makes the file whole or not at
+ * all, of what print(of, file) prints, also behind a Ctrl-C. No path: it does nothing. */
+void bench_json_begin(const struct settings *settings, int n_devices, char (*names)[96],
+                      FILE *file);
+enum status bench_json_write(const char *path, void (*print)(const void *of, FILE *file),
+                             const void *of, struct error *err);
 
 /* STATUS_WRONG: some element is wrong. What had been measured before an error or a Ctrl-C is shown,
  * and written to --json, all the same. */

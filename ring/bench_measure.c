@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/interrupt.h"
+#include "common/sort.h"
 #include "ring/auto.h"
 #include "ring/bench_parts.h"
 #include "ring/check.h"
@@ -293,12 +294,6 @@ out:
     return status;
 }
 
-static int compare_us(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static enum status take_samples(struct size *z)
 {
     enum status status = STATUS_OK;
@@ -312,20 +307,12 @@ static enum status take_samples(struct size *z)
             if (z->runs[who])
                 TRY(take_sample(z, (enum contender)who, i < 0 ? &us : &z->us[who][i]));
     for (int who = 0; who < N_CONTENDERS; who++)
-        qsort(z->us[who], (size_t)z->n_samples, sizeof z->us[who][0], compare_us);
+        sort_doubles(z->us[who], z->n_samples);
 out:
     return status;
 }
 
 /* ---- verified ---- */
-
-/* NCCL adds in an order of its own: comparable where no addition rounds. The pattern's sums do not
- * in any of our types, nor its products; an average does where 1/N has no end in binary. */
-static int nccl_is_exact(const struct settings *s)
-{
-    return s->redop != REDOP_AVG || !dtype_is_float(s->dtype) ||
-           (s->n_ranks & (s->n_ranks - 1)) == 0;
-}
 
 static enum status reduce_once_nccl(struct size *z, int windows)
 {
@@ -358,7 +345,9 @@ static enum status count_wrong(struct size *z, enum contender who, int64_t *n_wr
     default: TRY(reduce_once_nccl(z, who == NCCL_WINDOWS)); break;
     }
     TRY(verify(z->device, &z->one, &z->b->s->data, &verdict, z->b->err));
-    *n_wrong = who >= NCCL_CALLERS && !nccl_is_exact(z->b->s) ? BENCH_ROUNDS : verdict.n_wrong;
+    const struct settings *s = z->b->s;
+    const int exact = who < NCCL_CALLERS || nccl_is_exact(s->n_ranks, s->dtype, s->redop, 1);
+    *n_wrong = exact ? verdict.n_wrong : BENCH_ROUNDS;
 out:
     return status;
 }

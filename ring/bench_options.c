@@ -140,9 +140,11 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "compare every element after the samples (default 1)", set_check},
     {'d', "datatype", "T", BENCH | COMPARE, "float (default), double or int32", set_type},
     {0, "engine", "LIST", BENCH | COMPARE,
-     "eager, graph, kernel, auto, nccl, with commas between (default: all\nthat this machine can do)",
+     "eager, graph, kernel, auto, nccl, with commas between\n"
+     "(default: all that this machine can do)",
      set_engines},
-    {0, "json", "FILE", BENCH, "write the rows there, too, as JSON", set_json},
+    {0, "json", "FILE", BENCH | COMPARE | OPTIONS_FIT, "write the rows there, too, as JSON",
+     set_json},
     {0, "fit", "FILE", BENCH | OPTIONS_FIT,
      "fit the modelled clock to this machine, write its numbers there, for\n"
      "--link, and print what it predicts beside what is measured",

@@ -1,5 +1,6 @@
-/* bench_parts.h - what bench.c (sizes and judgement), bench_measure.c (one size), bench_table.c
- * (rows and JSON) and fit_table.c (sizes predicted) share; nobody else includes it.
+/* bench_parts.h - what bench.c (sizes and judgement), bench_measure.c (one size), bench_queueing.c
+ * (what an op costs the host), bench_table.c (rows and JSON) and fit_table.c (sizes predicted)
+ * share; nobody else includes it.
  */
 #ifndef RING_BENCH_PARTS_H
 #define RING_BENCH_PARTS_H
@@ -25,6 +26,11 @@ struct bench_row {
     int above_copies;          /* busbw is above copy_GBps */
 };
 
+struct bench_queueing { /* of one op of a ring, with its waits and its record: the host's time */
+    int measured;
+    double us_per_op;
+};
+
 struct bench {
     struct settings *s;
     struct bench_row *rows;    /* owned */
@@ -39,6 +45,7 @@ struct bench {
     char (*names)[96];         /* owned, [n_ranks]: of the devices */
     double copy_GBps;          /* what peer copies reach, all ranks at once; 0 with one rank */
     int64_t copy_bytes;        /* of one of those copies */
+    struct bench_queueing queueing[N_BENCH_ENGINES];
     char ended[256];           /* why it ended early, or "" */
     FILE *out;                 /* of the table */
     struct error *err;
@@ -62,6 +69,11 @@ enum status bench_try_kernel(struct bench *bench, struct error *why);
 enum status bench_copies(struct bench *bench);
 /* One size: appends a row for every engine that is on. */
 enum status bench_size(struct bench *bench, int64_t count);
+
+/* ---- bench_queueing.c ---- */
+
+/* Of the engines that are on and queue ops; none with one rank, whose ring has none. */
+enum status bench_queueing(struct bench *bench);
 
 /* ---- bench_table.c ---- */
 

@@ -63,6 +63,19 @@ static void print_engines(const struct bench *b)
             note(b, "left out: %s: %s", bench_engine_name((enum bench_engine)i), b->why[i]);
 }
 
+static void print_queueing(const struct bench *b)
+{
+    const char *before = "# queueing:";
+    for (int i = 0; i < N_BENCH_ENGINES; i++)
+        if (b->queueing[i].measured) {
+            fprintf(b->out, "%s %s %.3f us per op", before,
+                    bench_engine_name((enum bench_engine)i), b->queueing[i].us_per_op);
+            before = ",";
+        }
+    if (before[0] == ',')
+        fprintf(b->out, b->simulated ? " (the model's)\n" : "\n");
+}
+
 static void print_settings(const struct bench *b)
 {
     const struct bench_options *o = &b->s->bench;
@@ -92,6 +105,7 @@ void bench_print_head(const struct bench *b)
     print_devices(b);
     print_engines(b);
     print_settings(b);
+    print_queueing(b);
     fprintf(b->out, "#\n"
            "#    size       count    type  redop  root  out-of-place         time    algbw    busbw"
            "  #wrong  engine       min       p99  nccl/t      memory\n"
@@ -218,25 +232,46 @@ static void print_json_row(const struct bench *b, const struct bench_row *row, F
     fprintf(file, ",\"above_copies\":%s}", row->above_copies ? "true" : "false");
 }
 
+static void print_json_queueing(const struct bench *b, FILE *file)
+{
+    char number[FORMAT_SIZE];
+    int n = 0;
+    for (int i = 0; i < N_BENCH_ENGINES; i++)
+        if (b->queueing[i].measured)
+            fprintf(file, "%s\"%s\":%s", n++ ? "," : ",\"queueing_us_per_op\":{",
+                    bench_engine_name((enum bench_engine)i),
+                    format_json_number(b->queueing[i].us_per_op, number));
+    if (n > 0)
+        fputc('}', file);
+}
+
+void bench_json_begin(const struct settings *s, int n_devices, char (*names)[96], FILE *file)
+{
+    const int modelled = s->backend == BACKEND_HOST;
+    fprintf(file, "{\"tool\":\"ring_demo\",\"schema\":1");
+    json_named(file, "backend", modelled ? "host" : "cuda");
+    fprintf(file, ",\"modelled\":%s,\"shared\":%s,\"ranks\":%d,\"devices\":[",
+            modelled ? "true" : "false", n_devices < s->n_ranks ? "true" : "false", s->n_ranks);
+    for (int rank = 0; rank < s->n_ranks; rank++) {
+        fprintf(file, "%s{\"rank\":%d,\"device\":%d", rank ? "," : "", rank, s->device_of[rank]);
+        json_named(file, "name", names[rank]);
+        fputc('}', file);
+    }
+    fputc(']', file);
+}
+
 void bench_print_json(const struct bench *b, FILE *file)
 {
     const struct settings *s = b->s;
-    fprintf(file, "{\"tool\":\"ring_demo\",\"schema\":1");
-    json_named(file, "backend", s->backend == BACKEND_HOST ? "host" : "cuda");
-    fprintf(file, ",\"modelled\":%s,\"shared\":%s,\"ranks\":%d,\"devices\":[",
-            b->simulated ? "true" : "false", is_shared(b) ? "true" : "false", s->n_ranks);
-    for (int rank = 0; rank < s->n_ranks; rank++) {
-        fprintf(file, "%s{\"rank\":%d,\"device\":%d", rank ? "," : "", rank, s->device_of[rank]);
-        json_named(file, "name", b->names[rank]);
-        fputc('}', file);
-    }
-    fprintf(file, "],\"calls\":%d", s->bench.calls);
+    bench_json_begin(s, b->n_devices, b->names, file);
+    fprintf(file, ",\"calls\":%d", s->bench.calls);
     if (b->nccl)
         json_named(file, "nccl", b->nccl->version);
     if (s->n_ranks > 1) {
         json_number(file, "copy_GBps", b->copy_GBps);
         fprintf(file, ",\"copy_bytes\":%" PRId64, b->copy_bytes);
     }
+    print_json_queueing(b, file);
     if (b->ended[0])
         json_named(file, "ended_early", b->ended);
     fprintf(file, ",\"n_wrong\":%" PRId64 ",\"rows\":[", total_wrong(b));

@@ -1,35 +1,38 @@
-/* fit.c - plans that show one number of the model each, and the line through what was measured. */
+/* fit.c - plans that differ in one thing, so that the difference of their times is one number. */
 #include "ring/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/interrupt.h"
 #include "common/link_file.h"
-#include "ring/run.h"
+#include "ring/sampled.h"
 
-#define N_SAMPLES 15
-#define N_QUEUED 48   /* ops of a rank, in rows that the host's time is measured by */
-#define N_PAIRS 8     /* copies, and adds, of the shorter chain */
+#define N_QUEUED 48     /* ops of a rank, in the shorter of two rows that are queued */
+#define N_PAIRS 8       /* copies, and adds, of a rank in the shorter of two chains */
+#define N_GRAPH_PAIRS 5 /* in the longer of two graphs; the shorter has one */
 #define N_LAUNCHES 10
 #define FINEST_NS 100.0 /* nothing is measured so well that less would be an error */
-#define HOLD_NS 200000 /* longer than the host needs: the first of many launches is slow */
+#define HOLD_NS 200000  /* longer than the host needs: the first of many launches is slow */
 
-enum shape { COPIES, ADDS, WAITING_ADDS, CHAIN };
+enum shape { RECORDS, COPIES, ADDS, CHAINS };
 
 struct trial {
     enum shape shape;
     enum engine engine;
     int64_t count;       /* elements of an op */
-    int n;               /* ops of a rank; of a chain, its copies, which are followed by an add */
-    int timed;           /* a record more for each op */
+    int n;               /* ops of a rank; of chains, its copies, and as many adds */
     int64_t hold_ns;     /* all begins behind a compute of this length; 0: at once */
+};
+
+/* What a trial took, or by how much a longer one took more. */
+struct cost {
+    double ns, queued_ns;
+    double ops, waits;   /* of the plan */
 };
 
 struct fit {
     const struct settings *s;
     struct device_model *model;
-    double copy_ns, add_ns; /* of one element */
     struct error *err;
 };
 
@@ -41,52 +44,70 @@ static struct op op_of(enum op_kind kind, int rank)
                        .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE};
 }
 
-/* From the lower half of its data, to the next one's inbox. */
-static struct op copy_of(const struct plan *plan, const struct trial *t, int rank)
+/* From the lower half of its data, to one of two places of the next one's inbox. */
+static struct op copy_of(const struct plan *plan, const struct trial *t, int rank, int i)
 {
     struct op op = op_of(OP_COPY, rank);
     op.src = (struct span){rank, MEMORY_DATA, 0, t->count};
-    op.dst = (struct span){(rank + 1) % plan->n_ranks, MEMORY_INBOX, 0, t->count};
+    op.dst = (struct span){(rank + 1) % plan->n_ranks, MEMORY_INBOX, i % 2 * t->count, t->count};
     return op;
 }
 
 /* Of the inbox, to the upper half: rows of copies and of adds touch different memory. */
-static struct op add_of(const struct trial *t, int rank)
+static struct op add_of(const struct trial *t, int rank, int i)
 {
     struct op op = op_of(OP_REDUCE, rank);
-    op.src = (struct span){rank, MEMORY_INBOX, 0, t->count};
+    op.src = (struct span){rank, MEMORY_INBOX, i % 2 * t->count, t->count};
     op.dst = (struct span){rank, MEMORY_DATA, t->count, t->count};
     return op;
 }
 
-static enum status plan_row(struct plan *plan, const struct trial *t, const int64_t *held,
-                            struct error *err)
+/* Ops of one kind on every rank, none of which waits for another. Of an op without an element run.c
+ * queues nothing but its record. */
+static enum status plan_rows(struct plan *plan, const struct trial *t, const int64_t *held,
+                             struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t last = NONE;
     for (int i = 0; i < t->n; i++)
         for (int rank = 0; rank < plan->n_ranks; rank++) {
-            struct op op = t->shape == COPIES ? copy_of(plan, t, rank) : add_of(t, rank);
-            const struct wait waits[] = {{i == 0 ? held[rank] : NONE, WAIT_SERIAL},
-                                         {t->shape == WAITING_ADDS ? last : NONE, WAIT_SERIAL}};
-            TRY(plan_append(plan, op, waits, 2, &last, err));
+            const struct op op = t->shape == COPIES ? copy_of(plan, t, rank, i)
+                                 : t->shape == ADDS ? add_of(t, rank, i)
+                                                    : op_of(OP_REDUCE, rank);
+            const struct wait wait = {i == 0 ? held[rank] : NONE, WAIT_SERIAL};
+            TRY(plan_append(plan, op, &wait, 1, NULL, err));
         }
 out:
     return status;
 }
 
-static enum status plan_chain(struct plan *plan, const struct trial *t, int64_t held,
-                              struct error *err)
+/* Every rank copies to the next, which adds, and copies again: each op is on another lane than the
+ * op it waits for, and every second one on another rank, as in a ring. */
+static enum status plan_chains(struct plan *plan, const struct trial *t, const int64_t *held,
+                               struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t last = held;
+    const int n = plan->n_ranks;
+    int64_t *adds = NULL, *copies = NULL; /* adds: of each rank, the last three by turns */
+    TRY(allocate((void **)&adds, 3 * n, sizeof *adds, "a plan", err));
+    TRY(allocate((void **)&copies, n, sizeof *copies, "a plan", err));
+    for (int i = 0; i < 3 * n; i++)
+        adds[i] = i / n == 2 ? held[i % n] : NONE;
     for (int i = 0; i < t->n; i++) {
-        struct wait wait = {last, WAIT_SERIAL};
-        TRY(plan_append(plan, copy_of(plan, t, i % plan->n_ranks), &wait, 1, &last, err));
-        wait.op = last;
-        TRY(plan_append(plan, add_of(t, (i + 1) % plan->n_ranks), &wait, 1, &last, err));
+        const int64_t *last = &adds[(i + 2) % 3 * n], *before = &adds[(i + 1) % 3 * n];
+        for (int rank = 0; rank < n; rank++) {
+            const struct wait waits[] = {{last[rank], WAIT_READY},
+                                         {before[(rank + 1) % n], WAIT_DRAINED}};
+            TRY(plan_append(plan, copy_of(plan, t, rank, i), waits, 2, &copies[rank], err));
+        }
+        for (int rank = 0; rank < n; rank++) {
+            const struct wait wait = {copies[(rank + n - 1) % n], WAIT_ARRIVED};
+            TRY(plan_append(plan, add_of(t, rank, i), &wait, 1, &adds[i % 3 * n + rank], err));
+        }
     }
+    TRY(plan_drop_implied(plan, err));
 out:
+    free(adds);
+    free(copies);
     return status;
 }
 
@@ -96,7 +117,7 @@ static enum status make_plan(const struct fit *f, const struct trial *t, struct 
     int64_t *held = NULL;
     const int n = f->s->n_ranks;
     TRY(plan_init(plan, n, 2 * t->count, DTYPE_FLOAT32, REDOP_SUM, f->err));
-    plan->inbox_count = t->count;
+    plan->inbox_count = 2 * t->count;
     TRY(allocate((void **)&held, n, sizeof *held, "a plan", f->err));
     for (int rank = 0; rank < n; rank++) {
         struct op op = op_of(OP_COMPUTE, rank);
@@ -106,8 +127,8 @@ static enum status make_plan(const struct fit *f, const struct trial *t, struct 
         if (t->hold_ns > 0)
             TRY(plan_append(plan, op, NULL, 0, &held[rank], f->err));
     }
-    TRY(t->shape == CHAIN ? plan_chain(plan, t, held[0], f->err)
-                          : plan_row(plan, t, held, f->err));
+    TRY(t->shape == CHAINS ? plan_chains(plan, t, held, f->err)
+                           : plan_rows(plan, t, held, f->err));
 out:
     free(held);
     return status;
@@ -115,78 +136,71 @@ out:
 
 /* ---- measuring ---- */
 
-static int compare_ns(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static enum status check_paths(const struct fit *f, const struct device *device)
-{
-    for (int i = 0; i < device->facts.n_links; i++)
-        if (device->facts.paths[i] == PATH_STAGED)
-            return fail(f->err, STATUS_MACHINE, "--fit: rank %d has no peer access to rank %d; "
-                        "copies through the host have no place in the model",
-                        device->facts.links[i].from, device->facts.links[i].to);
-    return STATUS_OK;
-}
-
-/* Medians: of the time until all is done (of a graph, for one launch), and until all is queued. */
-static enum status try_plan(const struct fit *f, const struct trial *t, double *ns, double *queued)
+static enum status try_plan(const struct fit *f, const struct trial *t, int launches,
+                            struct cost *cost)
 {
     enum status status = STATUS_OK;
-    const struct settings *s = f->s;
-    const int is_graph = t->engine == ENGINE_GRAPH, launches = is_graph ? N_LAUNCHES : 1;
-    const struct run_options options = {
-        .engine = t->engine, .device_of = s->device_of, .timed = t->timed,
-        .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model,
-        .work = WORK_WAITS, .times_only = s->backend == BACKEND_HOST,
-    };
     struct plan plan = {0};
-    struct device *device = NULL;
-    struct run_sample sample = {.order = NULL};
-    int64_t all[N_SAMPLES], until_queued[N_SAMPLES];
+    struct sampled sampled;
     TRY(make_plan(f, t, &plan));
-    TRY(run_open(&device, s->backend, &plan, &options, f->err));
-    TRY(check_paths(f, device));
-    TRY(run_sample_open(&sample, device, &plan, &s->data, &options, f->err));
-    const int n = device->facts.simulated ? 1 : N_SAMPLES;
-    for (int i = device->facts.simulated ? 0 : -3; i < n; i++) { /* below 0 they warm up */
-        TRY(interrupt_seen(f->err));
-        TRY(run_sample(&sample, launches, &all[i < 0 ? 0 : i], f->err));
-        until_queued[i < 0 ? 0 : i] = sample.queued_ns;
-    }
-    qsort(all, (size_t)n, sizeof *all, compare_ns);
-    qsort(until_queued, (size_t)n, sizeof *until_queued, compare_ns);
-    *ns = (double)all[n / 2] / launches;
-    *queued = (double)until_queued[n / 2];
+    TRY(sample_plan(f->s, &plan, t->engine, launches, WORK_WAITS, &sampled, f->err));
+    if (sampled.staged)
+        TRY(fail(f->err, STATUS_MACHINE, "--fit: some ranks have no peer access to the next one; "
+                 "copies through the host have no place in the model"));
+    *cost = (struct cost){sampled.ns, sampled.queued_ns, (double)plan.n_ops, (double)plan.n_waits};
 out:
-    run_sample_close(&sample);
-    if (device)
-        device->verbs->close(device);
     plan_free(&plan);
     return status;
 }
 
-/* What one more op costs the devices (of a chain: a copy and an add): two lengths of one trial,
- * held back until the host has queued the longer. */
-static enum status try_more(const struct fit *f, struct trial t, double *ns)
+/* What `longer` ops of a rank cost more than t.n of them. What a sample costs once falls out. */
+static enum status try_more(const struct fit *f, struct trial t, int longer, struct cost *cost)
+{
+    enum status status = STATUS_OK;
+    struct cost more;
+    TRY(try_plan(f, &t, 1, cost));
+    t.n = longer;
+    TRY(try_plan(f, &t, 1, &more));
+    *cost = (struct cost){more.ns - cost->ns, more.queued_ns - cost->queued_ns,
+                          more.ops - cost->ops, more.waits - cost->waits};
+out:
+    return status;
+}
+
+/* What one op more of a rank takes the devices (of chains: a copy and an add), held back until the
+ * host has queued the longer plan, so that its time does not count. */
+static enum status try_held(const struct fit *f, struct trial t, double *ns)
 {
     enum status status = STATUS_OK;
     const struct device_model *m = f->model;
     const int64_t each = m->queue_copy_ns + m->queue_kernel_ns + 2 * m->queue_record_ns +
                          2 * m->queue_wait_ns;
-    const int n = t.n;
-    double shorter, longer, queued;
-    t.hold_ns = HOLD_NS + 6 * each * n * f->s->n_ranks;
+    struct cost more;
+    t.hold_ns = HOLD_NS + 6 * each * t.n * f->s->n_ranks;
     if (t.hold_ns > DEVICE_MAX_DELAY_NS)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: queueing takes the host so long (%.4g us for one "
                  "op of a kind) that it cannot be kept apart from the devices' time",
                  (double)each / 1e3));
-    TRY(try_plan(f, &t, &shorter, &queued));
-    t.n = 3 * n;
-    TRY(try_plan(f, &t, &longer, &queued));
-    *ns = (longer - shorter) / (2 * n);
+    TRY(try_more(f, t, 3 * t.n, &more));
+    *ns = more.ns / (2 * t.n);
+out:
+    return status;
+}
+
+/* Of a graph with so many pairs in each chain, what a launch more takes, behind others. */
+static enum status try_launch(const struct fit *f, int n_pairs, double *ns)
+{
+    enum status status = STATUS_OK;
+    const struct trial t = {.shape = CHAINS, .engine = ENGINE_GRAPH, .count = 1, .n = n_pairs};
+    struct cost some, more;
+    TRY(try_plan(f, &t, N_LAUNCHES, &some));
+    TRY(try_plan(f, &t, 2 * N_LAUNCHES, &more));
+    *ns = (more.ns - some.ns) / N_LAUNCHES;
+    const double host_ns = more.ops * (double)f->model->queue_graph_ns;
+    if (host_ns > 0 && host_ns >= 0.9 * *ns)
+        TRY(fail(f->err, STATUS_MACHINE, "--fit: launching a graph of %.0f ops takes the host %.4g "
+                 "us, and all of it %.4g: what the devices take cannot be seen", more.ops,
+                 host_ns / 1e3, *ns / 1e3));
 out:
     return status;
 }
@@ -198,22 +212,24 @@ static int64_t no_less_than_0(double ns) { return ns > 0 ? llround(ns) : 0; }
 static enum status fit_queueing(struct fit *f)
 {
     enum status status = STATUS_OK;
-    const double n = (double)N_QUEUED * f->s->n_ranks;
-    double copies, adds, recorded, waiting, ns;
-    struct trial t = {.shape = COPIES, .count = 1, .n = N_QUEUED};
-    TRY(try_plan(f, &t, &ns, &copies));
-    t.shape = ADDS;
-    TRY(try_plan(f, &t, &ns, &adds));
-    t.timed = 1;
-    TRY(try_plan(f, &t, &ns, &recorded));
-    t.timed = 0;
-    t.shape = WAITING_ADDS;
-    TRY(try_plan(f, &t, &ns, &waiting));
-    const double record = recorded > adds ? (recorded - adds) / n : 0;
-    f->model->queue_record_ns = no_less_than_0(record);
-    f->model->queue_copy_ns = no_less_than_0(copies / n - record);
-    f->model->queue_kernel_ns = no_less_than_0(adds / n - record);
-    f->model->queue_wait_ns = no_less_than_0((waiting - adds) / (n - 1)); /* the first has none */
+    struct device_model *m = f->model;
+    double each[CHAINS]; /* of a row: an op and its record */
+    struct cost more;
+    for (int shape = 0; shape < CHAINS; shape++) {
+        const struct trial t = {.shape = (enum shape)shape, .count = 1, .n = N_QUEUED};
+        TRY(try_more(f, t, 2 * N_QUEUED, &more));
+        each[shape] = more.queued_ns / more.ops;
+    }
+    m->queue_record_ns = no_less_than_0(each[RECORDS]);
+    m->queue_copy_ns = no_less_than_0(each[COPIES] - each[RECORDS]);
+    m->queue_kernel_ns = no_less_than_0(each[ADDS] - each[RECORDS]);
+    struct trial t = {.shape = CHAINS, .count = 1, .n = N_QUEUED};
+    TRY(try_more(f, t, 2 * N_QUEUED, &more));
+    const double unwaited = more.ops * (each[COPIES] + each[ADDS]) / 2;
+    m->queue_wait_ns = no_less_than_0((more.queued_ns - unwaited) / more.waits);
+    t.engine = ENGINE_GRAPH;
+    TRY(try_more(f, t, 2 * N_QUEUED, &more));
+    m->queue_graph_ns = no_less_than_0(more.queued_ns / more.ops);
 out:
     return status;
 }
@@ -251,40 +267,58 @@ static const struct { int64_t bytes; int n; } sizes[] = {
 };
 #define N_SIZES (int)(sizeof sizes / sizeof *sizes)
 
-/* `passes`: how often an op reads or writes its bytes; *one_ns gets what one element takes. */
+/* `passes`: how often an op reads or writes its bytes. */
 static enum status fit_rate(struct fit *f, enum shape shape, int passes, int64_t *latency_ns,
-                            double *GBps, double *one_ns)
+                            double *GBps)
 {
     enum status status = STATUS_OK;
     double x[N_SIZES], y[N_SIZES], latency;
     for (int i = 0; i < N_SIZES; i++) {
         const struct trial t = {.shape = shape, .count = sizes[i].bytes / 4, .n = sizes[i].n};
         x[i] = (double)(passes * sizes[i].bytes);
-        TRY(try_more(f, t, &y[i]));
+        TRY(try_held(f, t, &y[i]));
         if (y[i] < 0)
             TRY(fail(f->err, STATUS_MACHINE, "--fit: more %s took less time; something else was "
                      "running", shape == COPIES ? "copies" : "adds"));
     }
     TRY(fit_line(x, y, N_SIZES, &latency, GBps, f->err));
     *latency_ns = no_less_than_0(latency);
-    *one_ns = y[0];
 out:
     return status;
 }
 
+/* A copy and an add of one element each, as the model has them by now: so what is found for waits,
+ * edges and launches makes up, together with these, the chain that was measured. */
+static double pair_ns(const struct device_model *m)
+{
+    const double bytes = sizeof(float);
+    return (double)(m->link_latency_ns + llround(bytes / m->link_GBps) + m->kernel_latency_ns +
+                    llround(3 * bytes / m->memory_GBps));
+}
+
+static enum status fit_waits(struct fit *f)
+{
+    enum status status = STATUS_OK;
+    const struct trial t = {.shape = CHAINS, .count = 1, .n = N_PAIRS};
+    double ns;
+    TRY(try_held(f, t, &ns));
+    f->model->wait_ns = no_less_than_0((ns - pair_ns(f->model)) / 2);
+out:
+    return status;
+}
+
+/* A graph of n pairs takes its launch, n pairs, and an edge less than it has ops in a chain. */
 static enum status fit_graph(struct fit *f)
 {
     enum status status = STATUS_OK;
-    struct trial t = {.shape = CHAIN, .engine = ENGINE_GRAPH, .count = 1, .n = N_PAIRS};
-    double shorter, longer, queued;
-    TRY(try_plan(f, &t, &shorter, &queued));
-    t.n = 3 * N_PAIRS;
-    TRY(try_plan(f, &t, &longer, &queued));
-    const double ops = f->copy_ns + f->add_ns;
-    const double edge = ((longer - shorter) / (2 * N_PAIRS) - ops) / 2;
+    const double pair = pair_ns(f->model);
+    double shorter, longer;
+    TRY(try_launch(f, 1, &shorter));
+    TRY(try_launch(f, N_GRAPH_PAIRS, &longer));
+    const double edge = ((longer - shorter) / (N_GRAPH_PAIRS - 1) - pair) / 2;
     f->model->graph_edge_ns = no_less_than_0(edge);
-    f->model->graph_launch_ns = no_less_than_0(
-        shorter - N_PAIRS * ops - (2 * N_PAIRS - 1) * (double)f->model->graph_edge_ns);
+    f->model->graph_launch_ns =
+        no_less_than_0(shorter - pair - (double)f->model->graph_edge_ns);
 out:
     return status;
 }
@@ -293,16 +327,13 @@ enum status fit_measure(const struct settings *s, struct device_model *model, st
 {
     enum status status = STATUS_OK;
     struct fit f = {.s = s, .model = model, .err = err};
-    const struct trial chain = {.shape = CHAIN, .count = 1, .n = N_PAIRS};
-    double pair_ns;
     *model = (struct device_model){.name = ""};
     TRY(fit_queueing(&f));
-    TRY(fit_rate(&f, COPIES, 1, &model->link_latency_ns, &model->link_GBps, &f.copy_ns));
-    TRY(fit_rate(&f, ADDS, 3, &model->kernel_latency_ns, &model->memory_GBps, &f.add_ns));
-    TRY(try_more(&f, chain, &pair_ns));
-    model->wait_ns = no_less_than_0((pair_ns - f.copy_ns - f.add_ns) / 2);
-    TRY(fit_graph(&f));
+    TRY(fit_rate(&f, COPIES, 1, &model->link_latency_ns, &model->link_GBps));
+    TRY(fit_rate(&f, ADDS, 3, &model->kernel_latency_ns, &model->memory_GBps));
     link_file_round(model);
+    TRY(fit_waits(&f));
+    TRY(fit_graph(&f));
 out:
     return status;
 }

@@ -7,6 +7,7 @@
 #include "common/built.h"
 #include "common/format.h"
 #include "common/interrupt.h"
+#include "common/json.h"
 #include "common/link_file.h"
 #include "common/output.h"
 #include "common/quote.h"
@@ -50,7 +51,7 @@ out:
 
 /* ---- the table ---- */
 
-void fit_print_head(const struct settings *s, const struct device_model *m, FILE *file)
+static void print_head(const struct settings *s, const struct device_model *m, FILE *file)
 {
     if (s->backend == BACKEND_HOST)
         fprintf(file, "# times are MODELLED: no GPU took part; link %s was fitted\n",
@@ -60,7 +61,7 @@ void fit_print_head(const struct settings *s, const struct device_model *m, FILE
             "# a copy: %.4g us + bytes / %.4g GB/s; a kernel: %.4g us + bytes touched / %.4g GB/s\n"
             "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a "
             "wait lasts %.4g\n"
-            "# a graph: %.4g us to launch, %.4g us for each edge\n"
+            "# a graph: %.4g us to launch, and %.4g of the host's for each op; an edge %.4g us\n"
             "#\n"
             "# what                 engine   predicted us    measured us   error %%\n",
             s->n_ranks, quote_path(s->bench.fit).text, (double)m->link_latency_ns / 1e3,
@@ -68,44 +69,107 @@ void fit_print_head(const struct settings *s, const struct device_model *m, FILE
             (double)m->queue_copy_ns / 1e3, (double)m->queue_kernel_ns / 1e3,
             (double)m->queue_record_ns / 1e3, (double)m->queue_wait_ns / 1e3,
             (double)m->wait_ns / 1e3, (double)m->graph_launch_ns / 1e3,
-            (double)m->graph_edge_ns / 1e3);
+            (double)m->queue_graph_ns / 1e3, (double)m->graph_edge_ns / 1e3);
     fflush(file);
 }
 
-void fit_print_row(const char *what, const char *engine, double predicted_us, double measured_us,
-                   FILE *file)
+static void print_row(const struct fit_row *row, FILE *file)
 {
-    fprintf(file, "  %-20s %-6s %14.2f %14.2f", what, engine, predicted_us, measured_us);
-    if (measured_us > 0)
-        fprintf(file, " %+9.1f\n", 100 * (predicted_us / measured_us - 1));
+    fprintf(file, "  %-20s %-6s %14.2f %14.2f", row->what, row->engine, row->predicted_us,
+            row->measured_us);
+    if (row->measured_us > 0)
+        fprintf(file, " %+9.1f\n", 100 * (row->predicted_us / row->measured_us - 1));
     else
         fprintf(file, " %9s\n", "n/a");
     fflush(file);
 }
 
+enum status fit_add_row(struct fit_report *report, const struct fit_row *row, struct error *err)
+{
+    enum status status = STATUS_OK;
+    TRY(make_room((void **)&report->rows, report->n_rows + 1, &report->capacity,
+                  sizeof *report->rows, "rows", err));
+    report->rows[report->n_rows++] = *row;
+    print_row(row, stdout);
+out:
+    return status;
+}
+
+void fit_report_free(struct fit_report *report)
+{
+    free(report->names);
+    free(report->rows);
+    memset(report, 0, sizeof *report);
+}
+
+/* ---- JSON ---- */
+
+struct ending { /* what the file tells of */
+    const struct fit_report *report;
+    const char *ended; /* why it ended early, or "" */
+};
+
+static void print_json(const void *of, FILE *file)
+{
+    const struct ending *ending = of;
+    const struct fit_report *r = ending->report;
+    bench_json_begin(r->s, r->s->n_ranks, r->names, file);
+    fprintf(file, ",\"link\":");
+    link_file_json(&r->model, file);
+    if (ending->ended[0])
+        json_named(file, "ended_early", ending->ended);
+    fprintf(file, ",\"rows\":[");
+    for (int64_t i = 0; i < r->n_rows; i++) {
+        const struct fit_row *row = &r->rows[i];
+        fprintf(file, "%s\n{\"what\":\"%s\",\"engine\":\"%s\"", i ? "," : "",
+                row->bytes ? "ring" : "overlap", row->engine);
+        if (row->bytes)
+            fprintf(file, ",\"size_bytes\":%" PRId64, row->bytes);
+        json_number(file, "predicted_us", row->predicted_us);
+        json_number(file, "measured_us", row->measured_us);
+        if (row->measured_us > 0)
+            json_number(file, "error", row->predicted_us / row->measured_us - 1);
+        fputc('}', file);
+    }
+    fprintf(file, "\n]}\n");
+}
+
+enum status fit_finish(const struct fit_report *report, enum status status, struct error *err)
+{
+    struct error why = {""};
+    const struct ending ending = {report, status == STATUS_OK ? "" : err->text};
+    if (report->fitted &&
+        bench_json_write(report->s->bench.json, print_json, &ending, &why) != STATUS_OK &&
+        status == STATUS_OK)
+        return fail(err, STATUS_MACHINE, "%s", why.text);
+    return status;
+}
+
 /* ---- rings ---- */
 
 /* One size on both: the same plans, by the engines that both have. */
-static enum status compare_size(struct bench *measured, struct bench *predicted, int64_t bytes)
+static enum status compare_size(struct bench *measured, struct bench *predicted, int64_t bytes,
+                                struct fit_report *report)
 {
     enum status status = STATUS_OK;
     const int64_t count = bytes / (int64_t)dtype_size(measured->s->dtype);
     const int64_t first = measured->n_rows;
-    char size[FORMAT_SIZE], what[FORMAT_SIZE + 8];
+    char size[FORMAT_SIZE];
     TRY(bench_size(measured, count));
     TRY(bench_size(predicted, count));
     for (int64_t i = first; i < measured->n_rows; i++) {
-        const struct bench_row *row = &measured->rows[i];
-        snprintf(what, sizeof what, "ring %s", format_bytes(row->bytes, size));
-        fit_print_row(what, bench_engine_name(row->engine), predicted->rows[i].median_us,
-                      row->median_us, measured->out);
+        const struct bench_row *m = &measured->rows[i];
+        struct fit_row row = {.bytes = m->bytes, .engine = bench_engine_name(m->engine),
+                              .predicted_us = predicted->rows[i].median_us,
+                              .measured_us = m->median_us};
+        snprintf(row.what, sizeof row.what, "ring %s", format_bytes(m->bytes, size));
+        TRY(fit_add_row(report, &row, measured->err));
     }
 out:
     return status;
 }
 
-static enum status compare_rings(struct settings *s, const struct device_model *model,
-                                 struct error *err)
+static enum status compare_rings(struct settings *s, struct fit_report *report, struct error *err)
 {
     enum status status = STATUS_OK;
     struct settings simulated = *s;
@@ -113,12 +177,16 @@ static enum status compare_rings(struct settings *s, const struct device_model *
     struct bench predicted = {.s = &simulated, .out = stdout, .err = err, .simulated = 1};
     const struct bench_options *o = &s->bench;
     simulated.backend = BACKEND_HOST;
-    simulated.model = *model;
+    simulated.model = report->model;
     measured.on[BENCH_EAGER] = measured.on[BENCH_GRAPH] = 1;
     predicted.on[BENCH_EAGER] = predicted.on[BENCH_GRAPH] = 1;
     TRY(bench_open_devices(&measured));
+    report->names = measured.names;
+    measured.names = NULL;
+    report->fitted = 1;
+    print_head(s, &report->model, stdout);
     for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = bench_next_size(o, bytes))
-        TRY(compare_size(&measured, &predicted, bytes));
+        TRY(compare_size(&measured, &predicted, bytes, report));
 out:
     if (measured.device)
         measured.device->verbs->close(measured.device);
@@ -142,21 +210,22 @@ static enum status check_ranks(const struct settings *s, struct error *err)
     return STATUS_OK;
 }
 
-enum status fit_rings(struct settings *s, struct device_model *model, struct error *err)
+enum status fit_rings(struct settings *s, struct fit_report *report, struct error *err)
 {
     enum status status = STATUS_OK;
+    *report = (struct fit_report){.s = s};
     s->bench.pieces = s->pieces;
     s->bench.check = 0; /* bench does that */
     TRY(settings_settle(s, NULL, err));
     TRY(bench_settle_sizes(s, err));
     TRY(check_ranks(s, err));
     TRY(output_check(s->bench.fit, err));
+    TRY(output_check(s->bench.json, err));
     interrupt_catch();
-    TRY(fit_measure(s, model, err));
-    link_file_name(model, s->bench.fit);
-    TRY(fit_write(s, model, err));
-    fit_print_head(s, model, stdout);
-    TRY(compare_rings(s, model, err));
+    TRY(fit_measure(s, &report->model, err));
+    link_file_name(&report->model, s->bench.fit);
+    TRY(fit_write(s, &report->model, err));
+    TRY(compare_rings(s, report, err));
 out:
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/format.h"
+#include "common/sort.h"
 #include "ring/check.h"
 #include "ring/goal.h"
 #include "ring/run.h"
@@ -385,12 +386,6 @@ out:
     return status;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of several runs; on simulated GPUs they are all alike. */
 static enum status measure(const struct museum *m, const struct plan *plan, double *us,
                            struct error *err)
@@ -405,7 +400,7 @@ static enum status measure(const struct museum *m, const struct plan *plan, doub
         TRY(stage_run(&stage, &result, err));
         ns[i] = result.total_ns;
     }
-    qsort(ns, (size_t)n, sizeof *ns, compare_ns);
+    sort_int64(ns, n);
     *us = (double)ns[n / 2] / 1000;
 out:
     stage_close(&stage);

@@ -277,13 +277,14 @@ out:
 
 static enum status command_bench(struct settings *s, struct error *err)
 {
-    enum status status = STATUS_OK;
-    struct device_model model;
+    struct fit_report report;
     if (!s->bench.fit)
         return s->bench.overlap ? overlap_compare(s, err) : bench(s, err);
-    TRY(fit_rings(s, &model, err));
-    TRY(predict_overlap(s, &model, err));
-out:
+    enum status status = fit_rings(s, &report, err);
+    if (status == STATUS_OK)
+        status = predict_overlap(s, &report, err);
+    status = fit_finish(&report, status, err);
+    fit_report_free(&report);
     return status;
 }
 

@@ -235,6 +235,11 @@ static enum status check_outputs(const struct settings *s, struct error *err)
         TRY(check_clash(s, "trace-file", s->trace_file, s->trace_file, err));
     if (s->bench.fit)
         TRY(check_clash(s, "fit", s->bench.fit, s->bench.fit, err));
+    if (s->bench.json)
+        TRY(check_clash(s, "json", s->bench.json, s->bench.json, err));
+    if (s->bench.fit && s->bench.json && same_file(s->bench.fit, s->bench.json))
+        return fail(err, STATUS_USAGE, "--json %s: is the file of --fit; name another one",
+                    quote_path(s->bench.json).text);
     if (!s->output)
         return STATUS_OK;
     if (s->n_ranks > 1 && !strstr(s->output, "%r"))

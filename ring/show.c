@@ -86,6 +86,7 @@ static void describe_search(const struct settings *s, const struct story *story,
 static void describe_times(const struct settings *s, const struct story *story, char *text,
                            size_t size)
 {
+    const int kernel = story->engine == ENGINE_KERNEL;
     if (s->backend == BACKEND_HOST && s->random)
         snprintf(text, size,
                  "none: a random schedule, seed %" PRIu64 "; each choice counts as 1 us",
@@ -95,8 +96,8 @@ static void describe_times(const struct settings *s, const struct story *story, 
     else if (story->timing.per_op)
         snprintf(text, size,
                  "%s, in us since the first op began; the devices' clocks agree within %.*f us",
-                 story->engine == ENGINE_KERNEL ? "the GPUs' own timers" : "CUDA events",
-                 story->engine == ENGINE_KERNEL ? 2 : 1, (double)story->timing.clock_error_ns / 1000);
+                 kernel ? "the GPUs' own timers" : "CUDA events", kernel ? 2 : 1,
+                 (double)story->timing.clock_error_ns / 1000);
     else
         snprintf(text, size, "the host's clock, for the whole run; --trace has each op's");
 }

@@ -178,18 +178,38 @@ START_TEST(an_early_end_is_told)
 }
 END_TEST
 
+START_TEST(queueing_is_told_where_it_was_measured)
+{
+    struct settings s = settings_of(2);
+    struct bench b = bench_of(&s, NULL, 0);
+    assert_silent(&b, the_head, "queueing");
+    assert_silent(&b, as_json, "queueing");
+    b.queueing[BENCH_GRAPH] = (struct bench_queueing){1, 0.75};
+    assert_says(&b, the_head, "\n# queueing: graph 0.750 us per op\n");
+    assert_says(&b, as_json, ",\"queueing_us_per_op\":{\"graph\":0.75},");
+    b.queueing[BENCH_EAGER] = (struct bench_queueing){1, 4.5};
+    b.simulated = 1;
+    assert_says(&b, the_head,
+                "\n# queueing: eager 4.500 us per op, graph 0.750 us per op (the model's)\n");
+    assert_says(&b, as_json, ",\"queueing_us_per_op\":{\"eager\":4.5,\"graph\":0.75},");
+}
+END_TEST
+
 /* An engine that is asked for twice as often does not count twice; every word is looked at. */
 START_TEST(engines_are_listed)
 {
     static const struct {
         const char *text;
         int engines[N_BENCH_ENGINES];
-    } good[] = {{"eager", {1, 0, 0}}, {"nccl,eager", {1, 0, 1}}, {"graph,graph", {0, 1, 0}}};
+    } good[] = {{"eager", {[BENCH_EAGER] = 1}},
+                {"nccl,eager", {[BENCH_NCCL] = 1, [BENCH_EAGER] = 1}},
+                {"graph,auto,graph", {[BENCH_GRAPH] = 1, [BENCH_AUTO] = 1}},
+                {"kernel", {[BENCH_KERNEL] = 1}}};
     static const char *const bad[] = {"", "eager,", ",graph", "eage", "eagers", "eager graph"};
     const struct option_row *row = bench_rows;
     while (strcmp(row->name, "engine") != 0)
         row++;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct settings s = settings_of(2);
         struct error err = {""};
         ck_assert_int_eq(row->set(&s, good[i].text, &err), STATUS_OK);
@@ -213,6 +233,7 @@ Suite *bench_suite(void)
     tcase_add_test(tests, what_cannot_be_is_marked);
     tcase_add_test(tests, one_wrong_element_is_judged);
     tcase_add_test(tests, an_early_end_is_told);
+    tcase_add_test(tests, queueing_is_told_where_it_was_measured);
     tcase_add_test(tests, engines_are_listed);
     suite_add_tcase(suite, tests);
     return suite;

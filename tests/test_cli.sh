@@ -1408,12 +1408,13 @@ queue_copy      4000 ns
 queue_kernel    3000 ns
 queue_record    800 ns
 queue_wait      500 ns
+queue_graph     350 ns
 wait_latency    1200 ns
 graph_launch    7000 ns
 graph_edge      900 ns
 END
 numbers() { sed 's/ *#.*//; /^$/d; s/  */ /g' "$1"; }
-run bench -g 2 --link own.link --fit back.link
+run bench -g 2 --link own.link --fit back.link --json fit.json
 wants_status 0
 wants_silence
 wants_line 'link own.link was fitted' "$top/out"
@@ -1424,7 +1425,21 @@ grep -v '^#' "$top/out" | awk '$NF + 0 > 0.1 || $NF + 0 < -0.1 || $(NF - 1) + 0 
     complain "$(grep -v '^#' "$top/out")"
 [ "$(grep -c '^  ring ' "$top/out") $(grep -c '^  overlap ' "$top/out")" = '22 2' ] ||
     complain "there are not 22 rows of rings and 2 of overlap"
-wants_files 'back.link got own.link want'
+# The file has the model that was fitted, and the rows of the table.
+awk '!/^#/ && NF { name = $1 "_" ($3 == "GB/s" ? "GBps" : $3)
+                   if (name != "link_") printf "%s\"%s\":%s", n++ ? "," : "", name, $2 }' own.link |
+    grep -qFf - fit.json || complain "another model in fit.json: $(head -c 900 fit.json)"
+grep -v '^#' "$top/out" | awk '{ print $1, $(NF - 3), $(NF - 2), $(NF - 1) }' >want
+sed -n 's/^{"what":"\([a-z]*\)","engine":"\([a-z]*\)".*"predicted_us":\([0-9.]*\),"measured_us":\([0-9.]*\),.*/\1 \2 \3 \4/p' \
+    fit.json | awk '{ printf "%s %s %.2f %.2f\n", $1, $2, $3, $4 }' >got
+wants_same want got "fit.json says something else than the table: $(diff want got | head -3)"
+[ "$(grep -c '"what":"ring",.*"size_bytes"' fit.json)" = 22 ] || complain "sizes are missing"
+if [ -n "$python" ]; then
+    $python -c 'import json, sys; assert len(json.load(open("fit.json"))["rows"]) == 24' ||
+        complain "fit.json is no JSON"
+fi
+wants_files 'back.link fit.json got own.link want'
+rm fit.json
 verdict "bench --fit gives the model back"
 for command in 'ring' 'overlap --times-only' 'bench -e 1K'; do
     # shellcheck disable=SC2086
@@ -1438,14 +1453,34 @@ run bench -g 2 -b 1K -e 1K --link own.link
 # 20 all-reduces of 4 copies and 2 adds, each with a record: 26.8 us, and at least one wait
 grep ' eager ' "$top/out" | awk '$10 > 26.8 { found = 1 } END { exit !found }' ||
     complain "queueing costs nothing: $(grep ' eager ' "$top/out")"
-# launch, three ops, two edges: 7 + (3 + .0128) x 2 + 1.5 + .0015 + 2 x .9 us
-grep ' graph ' "$top/out" | awk '$10 == 16.33 { found = 1 } END { exit !found }' ||
+# launch, three ops, two edges: 7 + (3 + .0128) x 2 + 1.5 + .0015 + 2 x .9 us; and, once in 20, six
+# ops to launch: 2.1 us
+grep ' graph ' "$top/out" | awk '$10 == 16.43 { found = 1 } END { exit !found }' ||
     complain "a graph's time is not as by hand: $(grep ' graph ' "$top/out")"
 verdict "bench --link FILE: what queueing costs, and a graph"
+# Of 2 ranks a ring is 4 copies and 2 adds, each with a record, and, behind another ring, 6 waits:
+# (4 x 4 + 2 x 3 + 6 x .8 + 6 x .5) / 6 us. Of 4: 24, 12 and 44 waits.
+for want in '2 4.967' '4 5.078'; do
+    set -- $want
+    run bench -g "$1" -e 1K --link own.link --json bench.json
+    wants_line "# queueing: eager $2 us per op, graph 0.350 us per op (the model's)" "$top/out"
+    grep -q "\"queueing_us_per_op\":{\"eager\":${2%?}[0-9]*,\"graph\":0.35}" bench.json ||
+        complain "not in the JSON: $(head -c 400 bench.json)"
+done
+rm -f bench.json
+verdict "bench tells what queueing an op costs"
+run bench -g 2 -e 1K --backend host --engine graph
+wants_line "# queueing: graph 0.000 us per op (the model's)" "$top/out"
+run bench -g 1 -e 1K --link own.link
+wants_line 'times are what queueing costs' "$top/out"
+if grep -q '^# queueing' "$top/out"; then complain 'a single rank has ops'; fi
+verdict "bench: queueing of an engine alone, and of one rank"
 refused 2 "--fit own.link: would overwrite the input own.link" bench -g 2 --link own.link --fit own.link
 refused 2 "name of a file with a dot" bench --backend host --fit nodot
 refused 2 "cannot be written" bench --backend host --fit none/a.link
-refused 2 "--json with --fit: it would change nothing" bench --backend host --fit a.link --json a.json
+refused 2 "--json a.link: is the file of --fit" bench --backend host --fit a.link --json a.link
+refused 2 "--json own.link: would overwrite the input own.link" bench -g 2 --link own.link --json own.link
+refused 2 "cannot be written" bench --backend host --fit a.link --json none/a.json
 refused 2 "--check with --fit: it would change nothing" bench --backend host --fit a.link -c 1
 refused 3 "one rank copies to nobody" bench --backend host -g 1 --fit a.link
 refused 2 "ranks 0 and 2 share device 0" bench --backend host --devices 0,1,0 --fit a.link

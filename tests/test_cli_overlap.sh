@@ -39,29 +39,34 @@ done
 # longer than compute and communication one after the other, and the optimizer.
 for args in '-g 2' '-g 4 --pieces 1' '-g 3 --model resnet18' '--layers 8x1MiB --bucket-cap-mb 2'; do
     # shellcheck disable=SC2086
-    run bench --overlap --backend host $args
+    run bench --overlap --backend host --json compare.json $args
     wants_status 0
     wants_line 'times are MODELLED' "$top/out"
     wants_line 'left out: nccl: NCCL runs on GPUs' "$top/out"
     awk '/^#/ { next }
          { n++; asked[n] = $2; comm = $4
-           if (NF != 12 || $6 != "n/a" || $8 != "n/a" || $11 != "n/a") bad = "columns: " $0
-           if ($4 != $5 || $7 != $9) bad = "graph is not as eager: " $0
+           if (NF != 15 || $6 $7 $9 $11 $12 $13 $14 != "n/an/an/an/an/an/an/a") bad = "columns: " $0
+           if ($4 != $5 || $8 != $10) bad = "graph is not as eager: " $0
            if ($3 < $2 - 0.1) bad = "compute is shorter than asked: " $0
-           if ($7 < $12 - 0.2 || $7 > $3 + $4 + $12 - ($3 > $4 ? $3 : $4) + 0.2) bad = "iteration: " $0 }
+           if ($8 < $15 - 0.2 || $8 > $3 + $4 + $15 - ($3 > $4 ? $3 : $4) + 0.2) bad = "iteration: " $0 }
          END { if (n != 3) bad = n " rows"
                for (i = 1; i <= 3; i++) { r = asked[i] / comm - (i == 1 ? 0.75 : i == 2 ? 1 : 1.5)
                    if (r < -0.01 || r > 0.01) bad = "backward " i " is " asked[i] }
                if (bad) print bad }' "$top/out" >"$top/why"
     [ -s "$top/why" ] && complain "$(cat "$top/why")"
+    awk '!/^#/ { print $2, $3, $15, $4, $8, $5, $10 }' "$top/out" >want
+    grep '^{"bound":"modelled"' compare.json | sed 's/[^0-9.,]//g; s/,,*/ /g' | awk '
+        { printf "%.1f %.1f %.1f %.1f %.1f %.1f %.1f\n", $1, $2, $3, $4, $5, $8, $9 }' >got
+    wants_same want got "compare.json says something else than the table: $(diff want got | head -3)"
     verdict "bench --overlap $args"
 done
 run bench --overlap --backend host --engine graph
-[ "$(awk '!/^#/ && $4 == "n/a" && $7 == "n/a" && $5 > 0 && $9 > 0' "$top/out" | grep -c .)" = 3 ] || complain "eager was not left out"
+[ "$(awk '!/^#/ && $4 == "n/a" && $8 == "n/a" && $5 > 0 && $10 > 0' "$top/out" | grep -c .)" = 3 ] || complain "eager was not left out"
 verdict "bench --overlap --engine"
 refused 3 "--engine nccl: NCCL runs on GPUs" bench --overlap --backend host --engine eager,nccl
 refused 2 "a single rank sends nothing" bench --overlap --backend host -g 1
 refused 2 "--minbytes with --overlap" bench --overlap -b 4
+refused 2 "cannot be written" bench --overlap --backend host --json none/a.json
 refused 2 "--layers with a table of sizes" bench --layers 4x1MiB
 refused 2 "gradients are floats" bench --overlap --backend host -d int32
 # tests/ddp.py without a GPU, or without torch: one line, and the status of a machine that cannot.

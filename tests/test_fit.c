@@ -2,6 +2,7 @@
 #include "ring/fit.h" /* first: check.h defines a macro `fail` */
 
 #include <check.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "tests/suites.h"
@@ -14,6 +15,7 @@ static const struct device_model models[] = {
     /* the host is slower than the devices */
     {.link_latency_ns = 2400, .link_GBps = 392, .kernel_latency_ns = 1500, .memory_GBps = 3210,
      .queue_copy_ns = 4321, .queue_kernel_ns = 3987, .queue_record_ns = 876, .queue_wait_ns = 543,
+     .queue_graph_ns = 789,
      .wait_ns = 1234, .graph_launch_ns = 6789, .graph_edge_ns = 2345},
     /* and much faster */
     {.link_latency_ns = 98765, .link_GBps = 31.5, .kernel_latency_ns = 54321, .memory_GBps = 123,
@@ -29,6 +31,20 @@ static const struct device_model models[] = {
 };
 #define N_MODELS (int)(sizeof models / sizeof *models)
 
+/* None of its numbers is another's multiple. */
+static const struct device_model base = {
+    .link_latency_ns = 2413, .link_GBps = 391.2, .kernel_latency_ns = 1511, .memory_GBps = 3210,
+    .queue_copy_ns = 4327, .queue_kernel_ns = 3989, .queue_record_ns = 877, .queue_wait_ns = 547,
+    .queue_graph_ns = 311, .wait_ns = 1237, .graph_launch_ns = 26793, .graph_edge_ns = 2347,
+};
+#define TIME(member) offsetof(struct device_model, member)
+static const size_t times[] = {
+    TIME(link_latency_ns), TIME(kernel_latency_ns), TIME(queue_copy_ns), TIME(queue_kernel_ns),
+    TIME(queue_record_ns), TIME(queue_wait_ns), TIME(queue_graph_ns), TIME(wait_ns),
+    TIME(graph_launch_ns), TIME(graph_edge_ns),
+};
+#define N_TIMES (int)(sizeof times / sizeof *times)
+
 static void assert_same(const struct device_model *got, const struct device_model *want)
 {
 #define SAME(member) ck_assert_int_eq(got->member, want->member)
@@ -40,37 +56,62 @@ static void assert_same(const struct device_model *got, const struct device_mode
     SAME(queue_kernel_ns);
     SAME(queue_record_ns);
     SAME(queue_wait_ns);
+    SAME(queue_graph_ns);
     SAME(wait_ns);
     SAME(graph_launch_ns);
     SAME(graph_edge_ns);
 }
 
-START_TEST(the_fit_of_a_model_is_the_model)
+static enum status fit_of(const struct device_model *model, int n_ranks, struct device_model *got,
+                          struct error *err)
+{
+    struct settings s = {.n_ranks = n_ranks, .device_of = device_of, .backend = BACKEND_HOST,
+                         .model = *model};
+    ck_assert_int_eq(init_parse(&s.data, "index", DTYPE_FLOAT32, 0, err), STATUS_OK);
+    const enum status status = fit_measure(&s, got, err);
+    init_free(&s.data);
+    return status;
+}
+
+static void assert_given_back(const struct device_model *model)
 {
     for (int n = 2; n <= 5; n++) {
-        struct settings s = {.n_ranks = n, .device_of = device_of, .backend = BACKEND_HOST,
-                             .model = models[_i]};
-        struct device_model model;
+        struct device_model got;
         struct error err = {""};
-        ck_assert_int_eq(init_parse(&s.data, "index", DTYPE_FLOAT32, 0, &err), STATUS_OK);
-        ck_assert_msg(fit_measure(&s, &model, &err) == STATUS_OK, "%s", err.text);
-        assert_same(&model, &models[_i]);
-        init_free(&s.data);
+        ck_assert_msg(fit_of(model, n, &got, &err) == STATUS_OK, "%d ranks: %s", n, err.text);
+        assert_same(&got, model);
     }
+}
+
+START_TEST(the_fit_of_a_model_is_the_model) { assert_given_back(&models[_i]); }
+END_TEST
+
+/* Each number in turn is not there, and each stands alone. */
+START_TEST(a_number_that_is_0_stays_0)
+{
+    struct device_model model = base;
+    memset((char *)&model + times[_i], 0, sizeof(int64_t));
+    assert_given_back(&model);
+    model = base;
+    for (int i = 0; i < N_TIMES; i++)
+        if (i != _i && times[i] != TIME(graph_launch_ns)) /* queue_graph alone is refused, below */
+            memset((char *)&model + times[i], 0, sizeof(int64_t));
+    assert_given_back(&model);
 }
 END_TEST
 
-START_TEST(queueing_that_cannot_be_kept_apart_is_refused)
+START_TEST(a_host_that_hides_the_devices_is_refused)
 {
-    struct settings s = {.n_ranks = 2, .device_of = device_of, .backend = BACKEND_HOST,
-                         .model = models[0]};
-    struct device_model model;
+    struct device_model model = models[0], got;
     struct error err = {""};
-    s.model.queue_kernel_ns = 100000000;
-    ck_assert_int_eq(init_parse(&s.data, "index", DTYPE_FLOAT32, 0, &err), STATUS_OK);
-    ck_assert_int_eq(fit_measure(&s, &model, &err), STATUS_MACHINE);
-    ck_assert_ptr_nonnull(strstr(err.text, "cannot be kept apart"));
-    init_free(&s.data);
+    model.queue_kernel_ns = 100000000;
+    ck_assert_int_eq(fit_of(&model, 2, &got, &err), STATUS_MACHINE);
+    ck_assert_msg(strstr(err.text, "cannot be kept apart") != NULL, "%s", err.text);
+    model = models[0];
+    model.queue_graph_ns = 5000; /* four ops: 20 us, and the devices take 4.4 */
+    ck_assert_int_eq(fit_of(&model, 2, &got, &err), STATUS_MACHINE);
+    ck_assert_msg(strstr(err.text, "a graph of 4 ops takes the host 20 us, and all of it 20:") !=
+                      NULL, "%s", err.text);
 }
 END_TEST
 
@@ -111,7 +152,8 @@ Suite *fit_suite(void)
     Suite *suite = suite_create("fit");
     TCase *tests = tcase_create("fit");
     tcase_add_loop_test(tests, the_fit_of_a_model_is_the_model, 0, N_MODELS);
-    tcase_add_test(tests, queueing_that_cannot_be_kept_apart_is_refused);
+    tcase_add_loop_test(tests, a_number_that_is_0_stays_0, 0, N_TIMES);
+    tcase_add_test(tests, a_host_that_hides_the_devices_is_refused);
     tcase_add_test(tests, a_line_has_the_least_relative_errors);
     tcase_add_test(tests, times_that_do_not_grow_are_refused);
     suite_add_tcase(suite, tests);

@@ -566,13 +566,29 @@ END_TEST
 
 START_TEST(when_a_library_gives_the_bits_of_the_ring)
 {
-    ck_assert_int_eq(calls_exact(2, REDOP_AVG, 0), 1); /* a + b = b + a, whatever they are */
-    ck_assert_int_eq(calls_exact(3, REDOP_AVG, 1), 0); /* a third is rounded */
-    ck_assert_int_eq(calls_exact(4, REDOP_AVG, 1), 1);
-    ck_assert_int_eq(calls_exact(4, REDOP_AVG, 0), 0);
-    ck_assert_int_eq(calls_exact(3, REDOP_SUM, 1), 1);
-    ck_assert_int_eq(calls_exact(3, REDOP_SUM, 0), 0);
-    ck_assert_int_eq(calls_exact(3, REDOP_MAX, 0), 1);
+    static const struct {
+        int n_ranks;
+        enum dtype dtype;
+        enum redop redop;
+        int default_data, exact;
+    } cases[] = {
+        {2, DTYPE_FLOAT32, REDOP_AVG, 0, 1}, /* a + b = b + a, whatever they are */
+        {3, DTYPE_FLOAT32, REDOP_AVG, 1, 0}, /* a third is rounded */
+        {3, DTYPE_FLOAT64, REDOP_AVG, 1, 0},
+        {3, DTYPE_INT32, REDOP_AVG, 1, 1},   /* divided at the end, once */
+        {4, DTYPE_FLOAT32, REDOP_AVG, 1, 1},
+        {4, DTYPE_FLOAT32, REDOP_AVG, 0, 0},
+        {6, DTYPE_FLOAT32, REDOP_AVG, 1, 0},
+        {3, DTYPE_FLOAT32, REDOP_SUM, 1, 1},
+        {3, DTYPE_FLOAT32, REDOP_SUM, 0, 0},
+        {3, DTYPE_FLOAT32, REDOP_PROD, 1, 1},
+        {3, DTYPE_FLOAT32, REDOP_MIN, 0, 1},
+        {3, DTYPE_FLOAT32, REDOP_MAX, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(nccl_is_exact(cases[i].n_ranks, cases[i].dtype, cases[i].redop,
+                                    cases[i].default_data) == cases[i].exact,
+                      "case %zu", i);
 }
 END_TEST
 

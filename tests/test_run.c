@@ -214,7 +214,7 @@ START_TEST(a_graph_has_edges)
 END_TEST
 
 /* Two launches: 5000 ns to launch, 10150 for the chain, twice. Eager: the host is done when the
- * last record is queued. */
+ * last record is queued. A graph of three ops is queued in no time, unless the model says one. */
 START_TEST(samples_count_from_the_first_verb)
 {
     for (int engine = 0; engine <= ENGINE_GRAPH; engine++) {
@@ -228,8 +228,34 @@ START_TEST(samples_count_from_the_first_verb)
         for (int again = 0; again < 2; again++) {
             ck_assert_int_eq(run_sample(&sample, engine == ENGINE_GRAPH ? 2 : 1, &ns, &err), 0);
             ck_assert_int_eq(ns, engine == ENGINE_GRAPH ? 30300 : 10350);
-            if (engine == ENGINE_EAGER)
-                ck_assert_int_eq(sample.queued_ns, 2 * 1000 + 2000 + 3 * 100 + 2 * 50);
+            ck_assert_int_eq(sample.queued_ns,
+                             engine == ENGINE_EAGER ? 2 * 1000 + 2000 + 3 * 100 + 2 * 50 : 0);
+        }
+        run_sample_close(&sample);
+        bench_close(&b);
+    }
+}
+END_TEST
+
+/* The chain has three ops, takes 10150 ns and begins 5000 ns after the launch. With 1000 ns an op
+ * the second launch is queued at 6000, long before the first has ended, and only the first 3000
+ * show. With 10000 an op the second is queued at 60000, when the first has ended. */
+START_TEST(launching_a_graph_takes_the_hosts_time)
+{
+    static const int64_t each[] = {1000, 10000}, want_ns[] = {3000 + 30300, 60000 + 15150};
+    for (int i = 0; i < 2; i++) {
+        struct run_options options = {.engine = ENGINE_GRAPH, .model = queueing};
+        struct run_sample sample;
+        struct error err = {""};
+        struct bench b;
+        int64_t ns;
+        options.model.queue_graph_ns = each[i];
+        bench_open(&b, BACKEND_HOST, read_plan(CHAIN), "index", &options);
+        ck_assert_int_eq(run_sample_open(&sample, b.device, &b.plan, &b.init, &b.options, &err), 0);
+        for (int again = 0; again < 2; again++) {
+            ck_assert_int_eq(run_sample(&sample, 2, &ns, &err), 0);
+            ck_assert_int_eq(ns, want_ns[i]);
+            ck_assert_int_eq(sample.queued_ns, 2 * 3 * each[i]);
         }
         run_sample_close(&sample);
         bench_close(&b);
@@ -350,6 +376,7 @@ Suite *run_suite(void)
     tcase_add_test(tests, queueing_takes_the_hosts_time);
     tcase_add_test(tests, a_graph_has_edges);
     tcase_add_test(tests, samples_count_from_the_first_verb);
+    tcase_add_test(tests, launching_a_graph_takes_the_hosts_time);
     tcase_add_test(tests, what_begins_late_reads_late);
     tcase_add_test(tests, one_wrong_element_is_found);
     tcase_add_test(tests, ranks_that_agree_can_all_be_wrong);
