@@ -11,9 +11,9 @@ const char *ring_protocol_name(enum ring_protocol protocol)
     return names[protocol];
 }
 
-/* Bytes of a segment up to which twice the bytes cost less than a journey of a flag; two H200,
+/* Bytes of a segment up to which a third more bytes cost less than a journey of a flag; two H200,
  * docs/benchmark.md. */
-#define PACKETS_MOST ((int64_t)128 << 10)
+#define PACKETS_MOST ((int64_t)512 << 10)
 
 enum ring_protocol ring_protocol_for(int64_t bytes, int n_ranks)
 {

@@ -8,8 +8,8 @@
  * bits.
  *
  * Two protocols, see kernel.cu:
- *   packets  each 8 bytes of data travel with a flag beside them, in the same store. No step waits
- *            for more than its own element; twice the bytes. For small messages.
+ *   packets  each 12 bytes of data travel with a flag beside them, in the same store. No thread
+ *            waits for more than its own elements; a third more bytes. For small messages.
  *   vectors  whole 16-byte vectors, each block of threads a slice of every segment, and a flag when
  *            a slice is there. For larger ones.
  * The largest belong to the copy engines (engines eager and graph), which need no threads.
@@ -39,7 +39,7 @@ const char *ring_protocol_name(enum ring_protocol protocol); /* "packets" */
 
 /* The faster one for so many bytes of a rank's data; and the bytes of a segment for which packets
  * have room. */
-#define RING_PACKETS_ROOM ((int64_t)512 << 10)
+#define RING_PACKETS_ROOM ((int64_t)1 << 20)
 enum ring_protocol ring_protocol_for(int64_t bytes, int n_ranks);
 
 struct ring_kernel; /* memory of its own on each device, beside the ranks' */
@@ -71,6 +71,7 @@ int64_t ring_kernel_bytes(const struct ring_kernel *kernel);
 struct ring_call {
     int64_t first, count;
     enum ring_protocol protocol;
+    int blocks;             /* of threads, for each rank; 0: as many as the size asks for */
     int recorded;           /* its number, 0 .. n_recorded - 1; NONE: it is not */
     int held_rank;          /* this rank holds back its step held_step ... */
     int held_step;

@@ -13,6 +13,8 @@
 
 #define DEFAULT_TIMEOUT_MS 10000
 #define LEAST_CAPABILITY 7  /* release, acquire and independent threads came with it */
+#define FEW_BLOCKS 64       /* are faster for segments of up to so many bytes; */
+#define FEW_BLOCKS_MOST ((int64_t)8 << 20) /* two H200, docs/benchmark.md */
 #define CLOCK_CALLS 3       /* the first warms up */
 #define PROBE_COUNT 1021    /* elements of a first call */
 #define PROBE_BYTES (PROBE_COUNT * (int64_t)sizeof(int32_t))
@@ -21,6 +23,10 @@
 struct gpu {
     int id, stream;
     int n_processors;
+    int comes_early;        /* programmatic dependent launch, of compute capability 9.0 on */
+    int n_local;
+    struct kernel_rank *local; /* owned, [n_local] */
+    void *copy;             /* of that, on the device; NULL: a rank alone */
     struct kernel_launch launch;
     int64_t clock_ns;       /* to be taken off this device's timer, for the common clock */
 };
@@ -38,7 +44,7 @@ struct ring_kernel {
     int64_t clock_error_ns, bytes;
     struct gpu *gpus;       /* owned */
     struct rank {
-        int gpu, local;     /* place in gpus, and in that one's launch */
+        int gpu, local;     /* place in gpus, and in that one's list */
         void *memory;       /* the post; in one piece */
         struct kernel_stamp *stamps; /* [n_recorded][2N - 1][most_blocks] */
         struct kernel_done *done;    /* [n_recorded][2N - 1] */
@@ -70,19 +76,29 @@ static int is_sanitized(void)
            getenv("NV_SANITIZER_INJECTION_PORT_BASE") != NULL;
 }
 
-static enum status check_links(const struct device_facts *facts, int n_ranks, struct error *err)
+static enum status check_links(const struct device_facts *facts,
+                               const struct ring_kernel_setup *setup, struct error *err)
 {
-    for (int i = 0; i < facts->n_links; i++) {
-        const struct device_link *link = &facts->links[i];
-        if (facts->paths[i] == PATH_STAGED && link->to == (link->from + 1) % n_ranks)
+    for (int rank = 0; rank < setup->n_ranks; rank++) {
+        const int next = (rank + 1) % setup->n_ranks;
+        int i = 0;
+        while (i < facts->n_links &&
+               (facts->links[i].from != rank || facts->links[i].to != next))
+            i++;
+        if (setup->device_of[rank] == setup->device_of[next])
+            continue;
+        if (i == facts->n_links)
+            return fail(err, STATUS_MACHINE, "the devices were opened without the link from rank "
+                        "%d to rank %d, which a ring has", rank, next);
+        if (facts->paths[i] == PATH_STAGED)
             return fail(err, STATUS_MACHINE, "rank %d has no peer access to rank %d's memory, "
                         "where its kernel would have to write; eager copies through the host",
-                        link->from, link->to);
+                        rank, next);
     }
     return STATUS_OK;
 }
 
-static enum status open_gpu(struct gpu *gpu, int n_local, struct error *err)
+static enum status open_gpu(struct gpu *gpu, struct error *err)
 {
     enum status status = STATUS_OK;
     int major = 0, together = 0;
@@ -92,13 +108,11 @@ static enum status open_gpu(struct gpu *gpu, int n_local, struct error *err)
              "asking for a device's capability", err));
     TRY(cuda(cudaDeviceGetAttribute(&gpu->n_processors, cudaDevAttrMultiProcessorCount, gpu->id),
              "asking for a device's capability", err));
+    gpu->comes_early = major >= 9;
     if (major < LEAST_CAPABILITY || !together)
         return fail(err, STATUS_MACHINE, "device %d has compute capability %d.x%s; the ring's "
                     "kernel needs %d.0 and launches that start as a whole", gpu->id, major,
                     together ? "" : ", without cooperative launches", LEAST_CAPABILITY);
-    if (n_local > KERNEL_MAX_LOCAL)
-        return fail(err, STATUS_MACHINE, "%d ranks share device %d; one launch takes %d", n_local,
-                    gpu->id, KERNEL_MAX_LOCAL);
 out:
     return status;
 }
@@ -116,11 +130,11 @@ static enum status find_blocks(struct ring_kernel *k, struct error *err)
             TRY(cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                          &each, kernel_function((enum ring_protocol)protocol, k->dtype, k->redop),
                          KERNEL_THREADS, 0), "asking how many blocks fit", err));
-            const int fit = each * gpu->n_processors / gpu->launch.n_local;
+            const int fit = each * gpu->n_processors / gpu->n_local;
             if (fit < 1)
                 return fail(err, STATUS_MACHINE, "%d ranks share device %d, and their kernels "
                             "cannot all run at the same time there: %d blocks of %d threads fit",
-                            gpu->launch.n_local, gpu->id, each * gpu->n_processors,
+                            gpu->n_local, gpu->id, each * gpu->n_processors,
                             KERNEL_THREADS);
             k->most_blocks = fit < k->most_blocks ? fit : k->most_blocks;
         }
@@ -140,7 +154,7 @@ static int64_t lay_out(const struct ring_kernel *k, const struct kernel_launch *
     const int64_t packets = 2 * n_steps(k) * l->segment_packets * 16;
     const int64_t inbox = 2 * (k->n_ranks - 1) * l->segment_bytes;
     const int64_t flags = 2 * n_steps(k) * KERNEL_MAX_BLOCKS * (int64_t)sizeof(uint32_t);
-    *post = (struct kernel_post){(uint64_t *)memory, memory + packets,
+    *post = (struct kernel_post){(void *)memory, memory + packets,
                                  (uint32_t *)(memory + packets + inbox),
                                  (uint32_t *)(memory + packets + inbox + flags)};
     return packets + inbox + flags + 16;
@@ -168,7 +182,8 @@ static void size_segments(struct ring_kernel *k, struct kernel_launch *l)
     const int64_t size = (int64_t)dtype_size(k->dtype), n = k->n_ranks;
     const int64_t room = RING_PACKETS_ROOM / size * n;
     k->packets_count = k->count < room ? k->count : room;
-    l->segment_packets = up_to(larger(k->packets_count * size, PROBE_BYTES) / n + size, 8) / 8;
+    const int64_t of_packet = KERNEL_PACKET_BYTES / size * size;
+    l->segment_packets = (larger(k->packets_count * size, PROBE_BYTES) / n + size) / of_packet + 1;
     l->segment_bytes = up_to(larger(k->count * size, PROBE_BYTES) / n + size + 16, 16);
 }
 
@@ -177,28 +192,48 @@ static enum status take_memory(struct ring_kernel *k, int rank, struct error *er
     enum status status = STATUS_OK;
     struct rank *r = &k->ranks[rank];
     struct gpu *gpu = &k->gpus[r->gpu];
-    struct kernel_rank *in_launch = &gpu->launch.ranks[r->local];
-    struct kernel_post post;
+    struct kernel_rank *me = &gpu->local[r->local];
     void *got = NULL;
     const int64_t steps = k->n_recorded * (n_steps(k) + 1);
     size_segments(k, &gpu->launch);
     TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
-    k->bytes = lay_out(k, &gpu->launch, NULL, &post);
+    k->bytes = lay_out(k, &gpu->launch, NULL, &me->post);
     TRY(zeroed(&r->memory, k->bytes, err));
-    lay_out(k, &gpu->launch, r->memory, &in_launch->post);
+    lay_out(k, &gpu->launch, r->memory, &me->post);
     if (steps > 0) {
         TRY(zeroed(&got, steps * k->most_blocks * (int64_t)sizeof *r->stamps, err));
-        r->stamps = got;
+        me->stamps = r->stamps = got;
         TRY(zeroed(&got, steps * (int64_t)sizeof *r->done, err));
-        r->done = got;
+        me->done = r->done = got;
     }
 out:
     return status;
 }
 
-static struct kernel_rank *in_launch(const struct ring_kernel *k, int rank)
+static struct kernel_rank *of_rank(const struct ring_kernel *k, int rank)
 {
-    return &k->gpus[k->ranks[rank].gpu].launch.ranks[k->ranks[rank].local];
+    return &k->gpus[k->ranks[rank].gpu].local[k->ranks[rank].local];
+}
+
+/* What the launches to come know of their ranks. */
+static enum status publish(struct ring_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int g = 0; g < k->n_gpus; g++) {
+        struct gpu *gpu = &k->gpus[g];
+        const int64_t bytes = gpu->n_local * (int64_t)sizeof *gpu->local;
+        gpu->launch.alone = gpu->local[0];
+        if (gpu->n_local == 1)
+            continue;
+        TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
+        if (!gpu->copy)
+            TRY(zeroed(&gpu->copy, bytes, err));
+        TRY(cuda(cudaMemcpy(gpu->copy, gpu->local, (size_t)bytes, cudaMemcpyHostToDevice),
+                 "memory", err));
+        gpu->launch.ranks = gpu->copy;
+    }
+out:
+    return status;
 }
 
 /* Once all have memory: whose is whose. */
@@ -210,12 +245,12 @@ static enum status join(struct ring_kernel *k, struct error *err)
                            cudaHostAllocPortable | cudaHostAllocMapped), "memory", err));
     memset(k->stuck, 0, (size_t)k->n_ranks * sizeof *k->stuck);
     for (int rank = 0; rank < k->n_ranks; rank++) {
-        struct kernel_rank *me = in_launch(k, rank);
+        struct kernel_rank *me = of_rank(k, rank);
         const int next = (rank + 1) % k->n_ranks;
         TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
         TRY(cuda(cudaHostGetDevicePointer((void **)&seen, k->stuck, 0), "memory", err));
         me->stuck = seen + rank;
-        me->next_post = in_launch(k, next)->post;
+        me->next_post = of_rank(k, next)->post;
     }
 out:
     return status;
@@ -223,7 +258,9 @@ out:
 
 /* ---- launches ---- */
 
-/* All devices' kernels of a call, one behind the other; each begins when its stream comes to it. */
+/* All devices' kernels of a call, one behind the other; each begins when its stream comes to it.
+ * Ranks that share a device are launched as a whole. Of a rank alone the blocks may come while the
+ * call before it still works: kernel_steps.cu has them wait. */
 static enum status launch(struct ring_kernel *k, const void *function, int threads,
                           struct error *err)
 {
@@ -231,13 +268,20 @@ static enum status launch(struct ring_kernel *k, const void *function, int threa
     for (int g = 0; g < k->n_gpus; g++) {
         struct gpu *gpu = &k->gpus[g];
         void *stream = NULL, *arguments[] = {&gpu->launch};
-        const dim3 grid = {(unsigned)(gpu->launch.n_local * gpu->launch.blocks), 1, 1};
-        const dim3 block = {(unsigned)threads, 1, 1};
+        cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative};
         TRY(k->device->verbs->stream(k->device, gpu->stream, &stream, err));
-        TRY(cuda(gpu->launch.n_local > 1
-                     ? cudaLaunchCooperativeKernel(function, grid, block, arguments, 0, stream)
-                     : cudaLaunchKernel(function, grid, block, arguments, 0, stream),
-                 "its launch", err));
+        const cudaLaunchConfig_t config = {
+            .gridDim = {(unsigned)(gpu->n_local * gpu->launch.blocks), 1, 1},
+            .blockDim = {(unsigned)threads, 1, 1}, .stream = stream, .attrs = &attribute,
+            .numAttrs = gpu->n_local > 1 || gpu->comes_early,
+        };
+        if (gpu->n_local > 1) {
+            attribute.val.cooperative = 1;
+        } else {
+            attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attribute.val.programmaticStreamSerializationAllowed = 1;
+        }
+        TRY(cuda(cudaLaunchKernelExC(&config, function, arguments), "its launch", err));
     }
 out:
     return status;
@@ -248,9 +292,12 @@ static int blocks_for(const struct ring_kernel *k, const struct ring_call *call)
 {
     const int64_t size = (int64_t)dtype_size(k->dtype);
     const int64_t segment = (call->count + k->n_ranks - 1) / k->n_ranks * size;
-    const int64_t each = KERNEL_THREADS * (call->protocol == PROTOCOL_PACKETS ? 8 : 16);
-    const int64_t wanted = (segment + each - 1) / each;
-    return (int)(wanted < k->most_blocks ? wanted : k->most_blocks);
+    const int64_t unit = call->protocol == PROTOCOL_PACKETS ? KERNEL_PACKET_BYTES : 16;
+    const int64_t each = KERNEL_THREADS * unit;
+    const int most = segment <= FEW_BLOCKS_MOST && k->most_blocks > FEW_BLOCKS ? FEW_BLOCKS
+                                                                             : k->most_blocks;
+    const int64_t wanted = call->blocks > 0 ? call->blocks : (segment + each - 1) / each;
+    return (int)(wanted < most ? wanted : most);
 }
 
 enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *call,
@@ -267,17 +314,11 @@ enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *cal
     if (call->count == 0 || k->n_ranks == 1)
         return STATUS_OK;
     k->epoch++;
-    const int blocks = blocks_for(k, call), recorded = call->recorded;
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        struct kernel_rank *me = in_launch(k, rank);
-        const struct rank *r = &k->ranks[rank];
-        const int64_t steps = recorded == NONE ? 0 : (int64_t)recorded * (n_steps(k) + 1);
-        me->stamps = recorded == NONE ? NULL : r->stamps + steps * k->most_blocks;
-        me->done = recorded == NONE ? NULL : r->done + steps;
-    }
+    const int blocks = blocks_for(k, call);
     for (int g = 0; g < k->n_gpus; g++) {
         struct kernel_launch *l = &k->gpus[g].launch;
         l->blocks = blocks;
+        l->recorded = call->recorded;
         l->epoch = k->epoch;
         l->first = call->first;
         l->count = call->count;
@@ -286,8 +327,8 @@ enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *cal
         l->held_ns = call->held_ns;
         l->average = k->redop == REDOP_AVG;
     }
-    if (recorded != NONE)
-        k->blocks[recorded] = blocks;
+    if (call->recorded != NONE)
+        k->blocks[call->recorded] = blocks;
     TRY(launch(k, kernel_function(call->protocol, k->dtype, k->redop), KERNEL_THREADS, err));
 out:
     return status;
@@ -379,7 +420,7 @@ static enum status read_rank(struct ring_kernel *k, int rank, int recorded,
         const struct kernel_done *d = &done[s];
         steps[s] = (struct ring_kernel_step){d->segment, d->first, d->count, d->received, d->added,
                                              d->kept, d->sent, 0, 0};
-        span_blocks(stamps + s * blocks, blocks, k->gpus[r->gpu].clock_ns, &steps[s]);
+        span_blocks(stamps + s * k->most_blocks, blocks, k->gpus[r->gpu].clock_ns, &steps[s]);
         if (steps[s].begin_ns == 0)
             steps[s].segment = NONE;
     }
@@ -417,13 +458,13 @@ static enum status send_token(struct ring_kernel *k, struct kernel_stamp *stamps
         k->gpus[g].launch.blocks = 1;
     for (int rank = 0; rank < k->n_ranks; rank++) {
         TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-        TRY(cuda(cudaMemset(in_launch(k, rank)->post.token, 0, sizeof(uint32_t)), "clocks", err));
+        TRY(cuda(cudaMemset(of_rank(k, rank)->post.token, 0, sizeof(uint32_t)), "clocks", err));
         TRY(cuda(cudaStreamSynchronize(NULL), "clocks", err));
     }
     TRY(launch(k, kernel_clock_function(), 1, err));
     TRY(finish(k, err));
     for (int rank = 0; rank < k->n_ranks; rank++)
-        TRY(fetch(k, rank, stamps + rank * n, in_launch(k, rank)->stamps,
+        TRY(fetch(k, rank, stamps + rank * n, of_rank(k, rank)->stamps,
                   n * (int64_t)sizeof *stamps, err));
     for (int i = 1; i < KERNEL_ROUNDS; i++)
         if (stamps[i].end - stamps[i].begin < stamps[tightest].end - stamps[tightest].begin)
@@ -455,14 +496,15 @@ static enum status set_clocks(struct ring_kernel *k, struct error *err)
     for (int rank = 0; rank < k->n_ranks; rank++) {
         TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
         TRY(zeroed(&got, (KERNEL_ROUNDS + 1) * (int64_t)sizeof *stamps, err));
-        in_launch(k, rank)->stamps = got;
+        of_rank(k, rank)->stamps = got;
     }
+    TRY(publish(k, err));
     for (int i = 0; i < CLOCK_CALLS; i++)
         TRY(send_token(k, stamps, &best_ns, err));
 out:
     for (int rank = 0; rank < k->n_ranks; rank++) {
-        (void)cudaFree(in_launch(k, rank)->stamps);
-        in_launch(k, rank)->stamps = NULL;
+        (void)cudaFree(of_rank(k, rank)->stamps);
+        of_rank(k, rank)->stamps = k->ranks[rank].stamps;
     }
     free(stamps);
     return status;
@@ -492,6 +534,7 @@ static enum status try_protocol(struct ring_kernel *k, enum ring_protocol protoc
     for (int g = 0; g < k->n_gpus; g++) {
         struct kernel_launch *l = &k->gpus[g].launch;
         l->blocks = k->most_blocks < 3 ? k->most_blocks : 3;
+        l->recorded = NONE;
         l->epoch = k->epoch;
         l->first = 0;
         l->count = PROBE_COUNT;
@@ -525,9 +568,10 @@ static enum status probe(struct ring_kernel *k, struct error *err)
         TRY(zeroed(&data[rank], PROBE_COUNT * (int64_t)sizeof(int32_t), err));
     }
     for (int rank = 0; rank < k->n_ranks; rank++) {
-        in_launch(k, rank)->data = data[rank];
-        in_launch(k, rank)->next_data = data[(rank + 1) % k->n_ranks];
+        of_rank(k, rank)->data = data[rank];
+        of_rank(k, rank)->next_data = data[(rank + 1) % k->n_ranks];
     }
+    TRY(publish(k, err));
     for (int protocol = 0; protocol < N_PROTOCOLS; protocol++)
         TRY(try_protocol(k, (enum ring_protocol)protocol, data, err));
 out:
@@ -545,10 +589,10 @@ static enum status take_data(struct ring_kernel *k, struct error *err)
         if (k->count > 0 && (!data || (uintptr_t)data % 16 > 0))
             return fail(err, STATUS_MACHINE, "the ring's kernel: rank %d has no data of %lld "
                         "elements", rank, (long long)k->count);
-        in_launch(k, rank)->data = data;
-        in_launch(k, (rank + k->n_ranks - 1) % k->n_ranks)->next_data = data;
+        of_rank(k, rank)->data = data;
+        of_rank(k, (rank + k->n_ranks - 1) % k->n_ranks)->next_data = data;
     }
-    return STATUS_OK;
+    return publish(k, err);
 }
 
 /* ---- open and close ---- */
@@ -578,10 +622,13 @@ static enum status make(struct ring_kernel **out, struct device *device,
         if (r->gpu == k->n_gpus)
             k->gpus[k->n_gpus++] = (struct gpu){.id = setup->device_of[rank],
                                                 .stream = stream_id(rank, LANE_SEND)};
-        r->local = k->gpus[r->gpu].launch.n_local++;
-        if (r->local < KERNEL_MAX_LOCAL)
-            in_launch(k, rank)->rank = rank;
+        r->local = k->gpus[r->gpu].n_local++;
     }
+    for (int g = 0; g < k->n_gpus; g++)
+        TRY(allocate((void **)&k->gpus[g].local, k->gpus[g].n_local, sizeof *k->gpus[g].local,
+                     "the ring's kernel", err));
+    for (int rank = 0; rank < k->n_ranks; rank++)
+        of_rank(k, rank)->rank = rank;
 out:
     return status;
 }
@@ -595,7 +642,7 @@ static enum status prepare(struct ring_kernel *k, struct gpu *gpu, struct error 
     struct cudaFuncAttributes attributes;
     l->n_ranks = k->n_ranks;
     l->timeout_ns = k->timeout_ns;
-    TRY(open_gpu(gpu, l->n_local, err));
+    TRY(open_gpu(gpu, err));
     TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
     TRY(cuda(cudaFuncGetAttributes(&attributes, kernel_clock_function()), "loading it", err));
     for (int i = 0; i < N_PROTOCOLS; i++) {
@@ -621,11 +668,13 @@ enum status ring_kernel_open(struct ring_kernel **out, struct device *device,
     if (is_sanitized())
         return fail(err, STATUS_MACHINE, "the ring's kernel is off under compute-sanitizer, which "
                     "delays threads that wait for each other");
-    TRY(check_links(&device->facts, setup->n_ranks, err));
+    TRY(check_links(&device->facts, setup, err));
     TRY(make(&k, device, setup, err));
     for (int g = 0; g < k->n_gpus; g++)
         TRY(prepare(k, &k->gpus[g], err));
     TRY(find_blocks(k, err));
+    for (int g = 0; g < k->n_gpus; g++)
+        k->gpus[g].launch.most_blocks = k->most_blocks;
     for (int rank = 0; rank < k->n_ranks; rank++)
         TRY(take_memory(k, rank, err));
     TRY(join(k, err));
@@ -650,6 +699,10 @@ void ring_kernel_close(struct ring_kernel *k)
         (void)cudaFree(k->ranks[rank].memory);
         (void)cudaFree(k->ranks[rank].stamps);
         (void)cudaFree(k->ranks[rank].done);
+    }
+    for (int g = 0; g < k->n_gpus; g++) {
+        (void)cudaFree(k->gpus[g].copy);
+        free(k->gpus[g].local);
     }
     (void)cudaFreeHost(k->stuck);
     (void)cudaGetLastError();

@@ -10,15 +10,15 @@
 #include "common/dtype.h"
 #include "ring/kernel.h"
 
-#define KERNEL_MAX_LOCAL 32    /* ranks on one device: they are listed in a launch's arguments */
-#define KERNEL_MAX_BLOCKS 256  /* of threads, a rank */
+#define KERNEL_MAX_BLOCKS 128   /* of threads, a rank: a few more were slower */
+#define KERNEL_PACKET_BYTES 12  /* of data; with its flag a packet has 16 */
 #define KERNEL_THREADS 512
 #define KERNEL_ROUNDS 64       /* of the clocks' token */
 
 /* The memory that a rank has for its neighbour before it to write into. Each part twice: calls
  * alternate between the halves. */
 struct kernel_post {
-    uint64_t *packets;  /* [2][2(N-1)][packets of the largest segment] * 2 */
+    struct { uint64_t halves[2]; } *packets; /* [2][2(N-1)][of the largest segment] */
     char *inbox;        /* [2][N-1][bytes of the largest segment + 16] */
     uint32_t *flags;    /* [2][2(N-1)][KERNEL_MAX_BLOCKS]: the call whose slice is there */
     uint32_t *token;    /* of the clocks */
@@ -44,15 +44,19 @@ struct kernel_rank {
     void *data, *next_data;          /* element 0; each aligned to 16 bytes */
     struct kernel_post post, next_post;
     struct kernel_stuck *stuck;
-    struct kernel_stamp *stamps;     /* [2N - 1][blocks] of this call; NULL: nothing is recorded */
-    struct kernel_done *done;        /* [2N - 1] of this call */
+    struct kernel_stamp *stamps;     /* [recorded][2N - 1][most_blocks] */
+    struct kernel_done *done;        /* [recorded][2N - 1] */
 };
 
-/* The arguments of a launch: this device's ranks, and the call. */
+/* The arguments of a launch: this device's ranks, and the call. Arguments are copied with each
+ * launch, so that few bytes are a shorter launch; a rank that has its device alone is among them
+ * all the same, since it is then there when the kernel begins. */
 struct kernel_launch {
-    struct kernel_rank ranks[KERNEL_MAX_LOCAL];
-    int n_local, blocks;             /* of each rank */
+    struct kernel_rank alone;
+    const struct kernel_rank *ranks; /* [n_local], on the device; NULL: alone */
+    int blocks;                      /* of each rank */
     int n_ranks;
+    int recorded, most_blocks;       /* place in stamps and done; NONE: nothing is recorded */
     uint32_t epoch;                  /* number of the call, from 1 */
     int average;                     /* avg: divide by n_ranks */
     int64_t first, count;

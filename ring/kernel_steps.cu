@@ -6,9 +6,10 @@
 //
 // Why the flag travels with the data in a small message. A store into a neighbour's memory is on
 // its way for about a microsecond, and two stores may arrive in either order. To write data, wait
-// until it has arrived, and then raise a flag costs two such journeys. A packet is one 64-bit store
-// of 32 bits of data and 32 bits of flag: whoever sees the flag has the data. Half of what is sent
-// is flags, which does not matter where the journey is all that counts.
+// until it has arrived, and then raise a flag costs two such journeys. A packet is one 128-bit store
+// of 96 bits of data and 32 bits of flag: whoever sees the flag has the data, since a store of one
+// value is never seen in part. A quarter of what is sent is flags, which does not matter where the
+// journey is all that counts.
 //
 // What release and acquire promise (packets do without; vectors need them). A block writes its
 // slice of a segment with ordinary stores and then stores the flag with `release`: nobody who sees
@@ -32,6 +33,17 @@ namespace {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 
+// Where calls follow each other on a stream, the next kernel's blocks may come while this one still
+// works (programmatic dependent launch), so that they are there when it ends: a launch's time less
+// between two calls. They touch nothing before that.
+__device__ void let_next_come()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // ---- flags and packets --------------------------------------------------------------------------
 
 __device__ void raise(uint32_t *flag, uint32_t epoch)
@@ -47,30 +59,31 @@ __device__ bool is_raised(const uint32_t *flag, uint32_t epoch)
     return value == epoch;
 }
 
-// 8 bytes of data.
-template <typename T> union content {
-    T x[8 / sizeof(T)];
-    uint32_t words[2];
+template <typename T> union packet {
+    T x[KERNEL_PACKET_BYTES / sizeof(T)];
+    struct { uint64_t low, high; } halves; // the flag is the upper half of the high one
 };
 
 template <typename T>
-__device__ void send_packet(uint64_t *to, union content<T> data, uint32_t epoch)
+__device__ void send_packet(void *to, union packet<T> packet, uint32_t epoch)
 {
-    const uint64_t flag = (uint64_t)epoch << 32;
-    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to),
-                 "l"(flag | data.words[0]), "l"(flag | data.words[1])
+    const uint64_t high = (uint64_t)epoch << 32 | (uint32_t)packet.halves.high;
+    asm volatile("{ .reg .b128 all;\n\t"
+                 "mov.b128 all, {%1, %2};\n\t"
+                 "st.relaxed.sys.global.b128 [%0], all; }" ::"l"(to),
+                 "l"(packet.halves.low), "l"(high)
                  : "memory");
 }
 
 template <typename T>
-__device__ bool take_packet(const uint64_t *from, union content<T> *data, uint32_t epoch)
+__device__ bool take_packet(const void *from, union packet<T> *packet, uint32_t epoch)
 {
-    uint64_t a, b;
-    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(from)
+    asm volatile("{ .reg .b128 all;\n\t"
+                 "ld.relaxed.sys.global.b128 all, [%2];\n\t"
+                 "mov.b128 {%0, %1}, all; }" : "=l"(packet->halves.low), "=l"(packet->halves.high)
+                 : "l"(from)
                  : "memory");
-    data->words[0] = (uint32_t)a;
-    data->words[1] = (uint32_t)b;
-    return a >> 32 == epoch && b >> 32 == epoch;
+    return packet->halves.high >> 32 == epoch;
 }
 
 // ---- waiting ------------------------------------------------------------------------------------
@@ -153,18 +166,20 @@ __device__ T value(const struct step &t, int n, T own, T came)
 __device__ void note_begin(const struct kernel_launch &l, const struct kernel_rank &me, int block,
                            int s, const struct step &t)
 {
-    if (!me.stamps || threadIdx.x > 0)
+    const int64_t at = (int64_t)l.recorded * (2 * l.n_ranks - 1) + s;
+    if (l.recorded < 0 || threadIdx.x > 0)
         return;
-    me.stamps[s * l.blocks + block].begin = global_ns();
+    me.stamps[at * l.most_blocks + block].begin = global_ns();
     if (block == 0)
-        me.done[s] = {t.segment, t.received, t.added, t.kept, t.sent, t.first, t.count};
+        me.done[at] = {t.segment, t.received, t.added, t.kept, t.sent, t.first, t.count};
 }
 
 __device__ void note_end(const struct kernel_launch &l, const struct kernel_rank &me, int block,
                          int s)
 {
-    if (me.stamps && threadIdx.x == 0)
-        me.stamps[s * l.blocks + block].end = global_ns();
+    const int64_t at = (int64_t)l.recorded * (2 * l.n_ranks - 1) + s;
+    if (l.recorded >= 0 && threadIdx.x == 0)
+        me.stamps[at * l.most_blocks + block].end = global_ns();
 }
 
 // ---- packets ------------------------------------------------------------------------------------
@@ -173,8 +188,9 @@ __device__ void note_end(const struct kernel_launch &l, const struct kernel_rank
 template <typename T, enum redop OP>
 __global__ void __launch_bounds__(KERNEL_THREADS) packets_kernel(const struct kernel_launch l)
 {
-    const int LENGTH = 8 / sizeof(T), steps = 2 * (l.n_ranks - 1);
-    const struct kernel_rank me = l.ranks[blockIdx.x / l.blocks];
+    const int LENGTH = KERNEL_PACKET_BYTES / sizeof(T), steps = 2 * (l.n_ranks - 1);
+    let_next_come();
+    const struct kernel_rank me = l.ranks ? l.ranks[blockIdx.x / l.blocks] : l.alone;
     const int block = blockIdx.x % l.blocks;
     const int64_t half = (l.epoch % 2) * steps * l.segment_packets;
     T *data = (T *)me.data;
@@ -186,13 +202,13 @@ __global__ void __launch_bounds__(KERNEL_THREADS) packets_kernel(const struct ke
         for (int64_t i = block * KERNEL_THREADS + threadIdx.x; i * LENGTH < t.count;
              i += l.blocks * KERNEL_THREADS) {
             const int64_t left = t.count - i * LENGTH;
-            union content<T> own = {}, got = {};
+            union packet<T> own = {}, got = {};
             T *at = data + t.first + i * LENGTH;
             if (!t.received || t.added)
                 for (int k = 0; k < LENGTH; k++)
                     own.x[k] = k < left ? at[k] : (T)0;
             if (t.received && !wait_until([&] {
-                    return take_packet(me.post.packets + 2 * (came + i), &got, l.epoch);
+                    return take_packet(me.post.packets + came + i, &got, l.epoch);
                 }, l.timeout_ns))
                 return give_up(me, s);
             if (i < l.blocks * KERNEL_THREADS)
@@ -201,7 +217,7 @@ __global__ void __launch_bounds__(KERNEL_THREADS) packets_kernel(const struct ke
                 for (int k = 0; k < LENGTH; k++)
                     got.x[k] = value<T, OP>(t, l.n_ranks, own.x[k], got.x[k]);
             if (t.sent)
-                send_packet(me.next_post.packets + 2 * (goes + i), got, l.epoch);
+                send_packet(me.next_post.packets + goes + i, got, l.epoch);
             for (int k = 0; t.kept && k < LENGTH && k < left; k++)
                 at[k] = got.x[k];
             note_end(l, me, block, s);
@@ -250,8 +266,7 @@ __device__ void move(const struct step &t, int n, const struct lines<V> &p, int6
 
 template <typename T> struct alone { T x[1]; };
 
-// A slice: as many vectors as other blocks have; what precedes and follows all vectors of a segment
-// is block 0's.
+// A slice of the vectors; what precedes and follows all vectors of a segment is block 0's.
 template <typename T, enum redop OP>
 __device__ void move_slice(const struct kernel_launch &l, int block, const struct step &t,
                            const struct lines<T> &p)
@@ -278,7 +293,8 @@ template <typename T, enum redop OP>
 __global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct kernel_launch l)
 {
     const int n = l.n_ranks, steps = 2 * (n - 1);
-    const struct kernel_rank me = l.ranks[blockIdx.x / l.blocks];
+    let_next_come();
+    const struct kernel_rank me = l.ranks ? l.ranks[blockIdx.x / l.blocks] : l.alone;
     const int block = blockIdx.x % l.blocks;
     const int64_t half = l.epoch % 2;
     for (int s = 0; s <= steps; s++) {
@@ -288,10 +304,13 @@ __global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct ke
         T *came = (T *)(me.post.inbox + (half * (n - 1) + s - 1) * l.segment_bytes + past);
         T *goes = (T *)(me.next_post.inbox + (half * (n - 1) + s) * l.segment_bytes + past);
         T *own = (T *)me.data + t.first, *next = (T *)me.next_data + t.first;
-        const uint32_t *flag = me.post.flags + (half * steps + s - 1) * KERNEL_MAX_BLOCKS + block;
+        const struct lines<T> lines = {own, t.added ? came : NULL, s == n - 1 ? own : NULL,
+                                       s < n - 1 ? goes : next};
+        const uint32_t *here = me.post.flags + (half * steps + s - 1) * KERNEL_MAX_BLOCKS + block;
+        uint32_t *there = me.next_post.flags + (half * steps + s) * KERNEL_MAX_BLOCKS + block;
         bool gone = false;
         if (threadIdx.x == 0 && t.received)
-            gone = !wait_until([&] { return is_raised(flag, l.epoch); }, l.timeout_ns);
+            gone = !wait_until([&] { return is_raised(here, l.epoch); }, l.timeout_ns);
         if (gone)
             give_up(me, s);
         if (__syncthreads_or(gone))
@@ -299,12 +318,10 @@ __global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct ke
         hold_back(l, me.rank, s);
         note_begin(l, me, block, s, t);
         if (t.sent) {
-            move_slice<T, OP>(l, block, t, {own, t.added ? came : NULL, s == n - 1 ? own : NULL,
-                                            s < n - 1 ? goes : next});
+            move_slice<T, OP>(l, block, t, lines);
             __syncthreads();
             if (threadIdx.x == 0)
-                raise(me.next_post.flags + (half * steps + s) * KERNEL_MAX_BLOCKS + block,
-                      l.epoch);
+                raise(there, l.epoch);
         }
         note_end(l, me, block, s);
     }
@@ -316,7 +333,7 @@ __global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct ke
 // last round.
 __global__ void clock_kernel(const struct kernel_launch l)
 {
-    const struct kernel_rank me = l.ranks[blockIdx.x];
+    const struct kernel_rank me = l.ranks ? l.ranks[blockIdx.x] : l.alone;
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 16; i++) {
         const uint64_t before = global_ns();
@@ -360,7 +377,6 @@ const void *const functions[N_PROTOCOLS][N_DTYPES][N_REDOPS] = {
 
 static_assert(PROTOCOL_PACKETS == 0 && PROTOCOL_VECTORS == 1 && N_PROTOCOLS == 2,
               "functions must follow enum ring_protocol");
-static_assert(sizeof(struct kernel_launch) <= 4096, "more than a launch's arguments may take");
 
 } // namespace
 

@@ -5,6 +5,7 @@
  */
 #include "ring/kernel.h" /* first: check.h defines a macro `fail` */
 
+#include "tests/device_contract.h"
 #include "tests/kernel_contract.h"
 
 #include <stdio.h>
@@ -133,7 +134,7 @@ END_TEST
 
 START_TEST(every_count)
 {
-    static const int64_t counts[] = {0, 1, 3, 7, 9, 31, 4099, 65537, 1000003};
+    static const int64_t counts[] = {1, 3, 7, 9, 31, 4099, 65537, 1000003};
     for (int i = 0; i < N_RANK_COUNTS; i++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             compare_with_plan((struct ring_shape){.n_ranks = rank_counts[i], .count = counts[c]},
@@ -338,6 +339,7 @@ static void call_at_random(int n, int n_calls)
             calls[i] = (struct ring_call){
                 .first = (int64_t)(next_random(&random) >> 1) % (CALLS_COUNT - count),
                 .count = count, .recorded = NONE,
+                .blocks = (int)(next_random(&random) % 6),
                 .protocol = (enum ring_protocol)(next_random(&random) % N_PROTOCOLS)};
             OK(ring_kernel_queue(rig.kernel, &calls[i], &err));
         }
@@ -399,17 +401,23 @@ START_TEST(without_peer_access_it_is_refused)
 }
 END_TEST
 
+/* No GPU runs as many blocks at once. */
 START_TEST(too_many_ranks_on_a_device_are_refused)
 {
-    struct rig rig = {.kernel = NULL};
+    enum { RANKS = 2048 };
+    static int device_of[RANKS];
     struct error err = {""};
-    bench_open(&rig.bench, BACKEND_CUDA, make_plan((struct ring_shape){.n_ranks = 33, .count = 66}),
-               "index", &(struct run_options){.device_of = rig.device_of});
-    const struct ring_kernel_setup setup = {.n_ranks = 33, .device_of = rig.device_of, .count = 66};
-    ck_assert_int_eq(ring_kernel_open(&rig.kernel, rig.bench.device, &setup, &err), STATUS_MACHINE);
-    ck_assert_msg(strstr(err.text, "33 ranks share device 0; one launch takes 32") ||
+    struct device *device = NULL;
+    struct ring_kernel *kernel = NULL;
+    struct contract_setup s;
+    contract_setup(&s, BACKEND_CUDA, 2, DTYPE_FLOAT32);
+    OK(device_open(BACKEND_CUDA, &device, &s.setup, &err));
+    const struct ring_kernel_setup setup = {.n_ranks = RANKS, .device_of = device_of};
+    ck_assert_int_eq(ring_kernel_open(&kernel, device, &setup, &err), STATUS_MACHINE);
+    ck_assert_ptr_null(kernel);
+    ck_assert_msg(strstr(err.text, "2048 ranks share device 0, and their kernels cannot all run") ||
                   strstr(err.text, "sanitizer"), "%s", err.text);
-    rig_close(&rig);
+    device->verbs->close(device);
 }
 END_TEST
 
