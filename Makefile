@@ -6,6 +6,7 @@
 #   CUDA_ARCHS="90"   GPU architectures; otherwise all that nvcc knows, one per family
 #   CUDAHOSTCXX=g++-12  the C++ compiler behind nvcc, where the usual one is too new for it
 #   NCCL=0, NCCL_HOME=  do not look for NCCL's header, or look there
+#   NVTX=0            do not look for the header nvtx3, with which a profiler shows steps and ops
 #   CC= CPPFLAGS= CFLAGS= LDFLAGS= NVCCFLAGS=   yours, after ours
 #   WERROR=1          warnings are errors       V=1   show whole commands
 #   BUILD=build       folder of all that is made; another one holds its own ring_demo
@@ -30,13 +31,13 @@ ifneq ($(V),1)
 endif
 
 # ---- what this machine has --------------------------------------------------------------------
-# .configure answers in config.mk: CC, NVCC, CUDA_*, NCCL_*, CHECK_*. It asks again when a setting
+# .configure answers in config.mk: CC, NVCC, CUDA_*, NCCL_*, NVTX_*, CHECK_*. It asks again when a setting
 # changed; what it prints is what must stop the build. KEEP: a plain `make install`, perhaps by
 # another user with another PATH, installs what was built.
 
 quote = '$(subst ','\'',$(1))'
 settings := CC CPPFLAGS CFLAGS LDFLAGS WERROR \
-            CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NCCL NCCL_HOME
+            CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NCCL NCCL_HOME NVTX
 
 ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
   asked := $(strip $(foreach name,$(settings),$(filter command,$(origin $(name)))))
@@ -59,6 +60,7 @@ else
 endif
 CHECK_STATE := $(if $(CHECK_VERSION),found $(CHECK_VERSION),not found (`make test` installs it))
 TEST_ALL  := $(BUILD)/test_all
+TEST_NVTX := $(if $(NVTX_VERSION),$(BUILD)/nvtx_inject.so)
 TEST_CUDA := $(if $(CUDA_VERSION),$(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/test_cuda.c)))
 
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
@@ -76,7 +78,7 @@ modules := $(call objects,$(modules)) $(BUILD)/ring/page.o
 main    := $(call objects,ring/ring_demo.c)
 
 cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/*_contract.c))
-tests      := $(call objects,$(filter-out tests/test_cuda.c,$(wildcard tests/*.c)))
+tests      := $(call objects,$(filter-out tests/test_cuda.c tests/nvtx_inject.c,$(wildcard tests/*.c)))
 
 # Loops over every element, and the proofs: worth more of the compiler's time.
 hot := $(call objects,$(wildcard common/loops*.c common/device_host*.c ring/check*.c ring/order*.c \
@@ -100,8 +102,8 @@ our_nvccflags = -I. -std=c++17 -O3 -fmad=false -ftz=false -Wno-deprecated-gpu-ta
                 $(if $(filter 1,$(WERROR)),-Werror all-warnings) \
                 $(if $(CUDAHOSTCXX),-ccbin $(CUDAHOSTCXX)) $(CUDA_GENCODE) --threads 0 -MMD -MP
 
-# Who may know what was found: device.c and nccl.c have the tables of what can be opened, built.c
-# tells about the rest.
+# Who may know what was found: device.c and nccl.c have the tables of what can be opened, nvtx.c
+# calls what is there or nothing, built.c tells about it.
 ifneq ($(CUDA_VERSION),)
   $(BUILD)/common/device.o: extra := -DHAVE_CUDA
   $(call objects,$(cuda_c)) $(cuda_tests): extra := $(CUDA_INCLUDE)
@@ -110,16 +112,20 @@ ifneq ($(NCCL_VERSION),)
   $(BUILD)/common/nccl.o: extra := -DHAVE_NCCL
   $(call objects,$(nccl_c)): extra := $(CUDA_INCLUDE) $(NCCL_INCLUDE)
 endif
+ifneq ($(NVTX_VERSION),)
+  $(BUILD)/common/nvtx.o: extra := -DHAVE_NVTX $(NVTX_INCLUDE)
+endif
 $(BUILD)/common/built.o: extra := $(if $(CUDA_VERSION),-DHAVE_NVCC) \
-    $(if $(NCCL_VERSION),-DHAVE_NCCL) \
-    -DCUDA_DETAIL=$(call quote,"$(CUDA_DETAIL)") -DNCCL_DETAIL=$(call quote,"$(NCCL_DETAIL)")
+    $(if $(NCCL_VERSION),-DHAVE_NCCL) $(if $(NVTX_VERSION),-DHAVE_NVTX) \
+    -DCUDA_DETAIL=$(call quote,"$(CUDA_DETAIL)") -DNCCL_DETAIL=$(call quote,"$(NCCL_DETAIL)") \
+    -DNVTX_DETAIL=$(call quote,"$(NVTX_DETAIL)")
 
 $(tests) $(cuda_tests): extra += $(CHECK_CFLAGS)
 
 # ---- the binaries -----------------------------------------------------------------------------
 
 all: $(PROGRAM)
-	$(info $(CUDA_LINE))$(info $(NCCL_LINE))$(info Check: $(CHECK_STATE)):
+	$(info $(CUDA_LINE))$(info $(NCCL_LINE))$(info $(NVTX_LINE))$(info Check: $(CHECK_STATE)):
 
 $(PROGRAM): $(main) $(modules)
 	@echo "  link  $@"
@@ -132,6 +138,12 @@ $(TEST_ALL): $(tests) $(modules)
 $(BUILD)/test_cuda: $(cuda_tests) $(modules)
 	@echo "  link  $@"
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CHECK_LIBS) $(CUDA_LIBS) -lm
+
+# A library of its own: the profiler that tests/test_nvtx.sh attaches.
+$(BUILD)/nvtx_inject.so: tests/nvtx_inject.c Makefile $(BUILD)/config.mk
+	@echo "  cc    $<"
+	mkdir -p $(@D)
+	$(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) $(NVTX_INCLUDE) -shared -fPIC $< -o $@ -ldl
 
 define compile_c
 	@echo "  cc    $<"
@@ -225,7 +237,7 @@ compile test sanitize:
 
 else
 
-compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA)
+compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA) $(TEST_NVTX)
 
 test: compile
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-120} $(TEST_ALL)

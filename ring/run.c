@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/interrupt.h"
+#include "common/nvtx.h"
 #include "ring/order.h"
 
 #define BLOCK_BYTES (1 << 20) /* of data on its way between files or patterns and devices */
@@ -213,14 +214,19 @@ static enum status queue_all(struct device *device, const struct plan *plan,
                              const struct run_options *options, struct error *err)
 {
     enum status status = STATUS_OK;
+    struct ranges ranges;
+    ranges_open(&ranges, plan, &options->words);
     for (int64_t at = 0; at < order->n_sequence; at++) {
         int64_t id = order_at(order, at);
-        if (!is_call(&plan->ops[id], options))
-            TRY(queue_op(device, plan, id, init, options, NULL, 0, err));
-        else if (plan->ops[id].rank == 0)
-            TRY(queue_call(device, plan, id, options, err));
+        const int call = is_call(&plan->ops[id], options);
+        if (call && plan->ops[id].rank > 0) /* queued with rank 0's */
+            continue;
+        ranges_op(&ranges, id);
+        TRY(call ? queue_call(device, plan, id, options, err)
+                 : queue_op(device, plan, id, init, options, NULL, 0, err));
     }
 out:
+    ranges_close(&ranges);
     return status;
 }
 
@@ -236,6 +242,14 @@ out:
     return status;
 }
 
+static enum status launch(struct device *device, struct error *err)
+{
+    nvtx_begin("launch of the graph");
+    enum status status = device->verbs->graph_launch(device, err);
+    nvtx_end();
+    return status;
+}
+
 /* Loads fresh data and runs the whole plan; *ns is what that took on the host's clock. */
 static enum status run_through(struct device *device, const struct plan *plan,
                                const struct init *init, const struct order *order,
@@ -245,7 +259,7 @@ static enum status run_through(struct device *device, const struct plan *plan,
     if (!options->computed)
         TRY(load(device, plan, init, options->stale_uploads, err));
     int64_t begin = clock_ns();
-    TRY(options->engine == ENGINE_GRAPH ? device->verbs->graph_launch(device, err)
+    TRY(options->engine == ENGINE_GRAPH ? launch(device, err)
                                         : queue_all(device, plan, init, order, options, err));
     TRY(device->verbs->sync(device, err));
     *ns = clock_ns() - begin;
@@ -407,7 +421,9 @@ enum status run_values(struct device *device, const struct plan *plan, const str
     struct order order = {0};
     int64_t *positions = NULL, done = 0;
     const struct run_options untimed = {.timed = 0};
+    struct ranges ranges;
     memset(values, 0, sizeof *values);
+    ranges_open(&ranges, plan, &options->words);
     TRY(order_open(&order, plan, err));
     TRY(allocate((void **)&positions, plan->n_ops, sizeof *positions, "positions", err));
     for (int64_t at = 0; at < order.n_sequence; at++)
@@ -416,15 +432,19 @@ enum status run_values(struct device *device, const struct plan *plan, const str
     TRY(load(device, plan, init, options->stale_uploads, err));
     for (int stop = 0; stop < values->n_stops; stop++) {
         int64_t synced = done;
-        for (; done < values->stops[stop].end; done++)
+        for (; done < values->stops[stop].end; done++) {
+            ranges_op(&ranges, order_at(&order, done));
             TRY(queue_op(device, plan, order_at(&order, done), init, &untimed, positions,
                          synced, err));
+        }
+        ranges_close(&ranges);
         TRY(device->verbs->sync(device, err));
         if (values->read)
             TRY(read_values(device, plan,
                             values->read + (int64_t)stop * plan->n_ranks * plan->n_ranks, err));
     }
 out:
+    ranges_close(&ranges);
     free(positions);
     order_close(&order);
     if (status != STATUS_OK)
@@ -479,7 +499,7 @@ enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct
     const int64_t begin = clock_ns();
     for (int i = 0; i < times; i++)
         TRY(sample->options->engine == ENGINE_GRAPH
-                ? device->verbs->graph_launch(device, err)
+                ? launch(device, err)
                 : queue_all(device, sample->plan, sample->init, sample->order, sample->options,
                             err));
     sample->queued_ns = clock_ns() - begin;

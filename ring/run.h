@@ -16,6 +16,9 @@
  * be kept as a graph (device.h), and launches that once a run: the same ops and waits, hence the
  * same bits. What is held back is held back in the graph, too. Pass 2, which stops, is eager.
  *
+ * A profiler that is attached is told what is being queued (ranges.h), in both passes and while a
+ * graph is kept, and which launch is the graph's.
+ *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
  * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this
  * op is missing, whoever should have waited now goes first.
@@ -27,6 +30,7 @@
 #include "common/init.h"
 #include "ring/outcome.h"
 #include "ring/plan.h"
+#include "ring/ranges.h"
 
 struct order; /* order.h */
 
@@ -55,6 +59,7 @@ struct run_options {
     int computed;               /* the plan computes all its data itself: nothing is uploaded */
     int64_t delayed;            /* op to hold back ... */
     int64_t delay_ns;           /* ... for so long; 0 = none */
+    struct ranges_words words;  /* for a profiler */
     int times_only;             /* host: see struct device_setup */
     int stale_uploads;          /* host: each upload reads the buffer only once it holds the next
                                    rank's data: the fault of the exhibit `host-buffer` */
