@@ -24,7 +24,8 @@ endif
 .DEFAULT_GOAL := all
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all help demo compile test test-page sanitize fuzz samples measure install uninstall clean
+.PHONY: all help demo compile test test-page sanitize fuzz samples measure verify-gpus \
+        install uninstall clean
 MAKEFLAGS += --no-builtin-rules
 ifneq ($(V),1)
 .SILENT:
@@ -190,6 +191,8 @@ help:
 	echo 'make compile    the test programs too, but run nothing'
 	echo 'make fuzz       any bytes taken for a plan, for FUZZ_SECONDS (600); needs clang and libFuzzer'
 	echo 'make samples    docs/samples/ and the man page anew: what the program prints, as the tests want it'
+	echo 'make verify-gpus   all that there is, on this machine, GPUs and NCCL, and a report of it; settings:'
+	echo '                GPUS="0 1" RANKS="4 8" SIZES="-b 1K -e 1G" REPORT=FILE BACKEND=host PART_SECONDS=900'
 	echo 'make measure    how fast the plan, its proof and a simulated run are on this machine'
 	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
 
@@ -201,6 +204,10 @@ samples: $(PROGRAM)
 
 measure: $(PROGRAM)
 	RING_DEMO=$(PROGRAM) tests/measure.sh
+
+# The script makes what it needs; settings given here are in its environment, too.
+verify-gpus: all
+	MAKEFLAGS= RING_DEMO=$(PROGRAM) BUILD='$(BUILD)' MAKE='$(MAKE_COMMAND)' tests/verify_gpus.sh
 
 docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
 mandir := $(DESTDIR)$(PREFIX)/share/man/man1
