@@ -6,6 +6,7 @@
 #   CUDA_ARCHS="90"   GPU architectures; otherwise all that nvcc knows, one per family
 #   CUDAHOSTCXX=g++-12  the C++ compiler behind nvcc, where the usual one is too new for it
 #   NCCL=0, NCCL_HOME=  do not look for NCCL's header, or look there
+#   NVTX=0            do not look for the header nvtx3, with which a profiler shows steps and ops
 #   CC= CPPFLAGS= CFLAGS= LDFLAGS= NVCCFLAGS=   yours, after ours
 #   WERROR=1          warnings are errors       V=1   show whole commands
 #   BUILD=build       folder of all that is made; another one holds its own ring_demo
@@ -23,20 +24,21 @@ endif
 .DEFAULT_GOAL := all
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all help demo compile test test-page sanitize fuzz samples measure install uninstall clean
+.PHONY: all help demo compile test test-page sanitize fuzz samples measure verify-gpus \
+        install uninstall clean
 MAKEFLAGS += --no-builtin-rules
 ifneq ($(V),1)
 .SILENT:
 endif
 
 # ---- what this machine has --------------------------------------------------------------------
-# .configure answers in config.mk: CC, NVCC, CUDA_*, NCCL_*, CHECK_*. It asks again when a setting
+# .configure answers in config.mk: CC, NVCC, CUDA_*, NCCL_*, NVTX_*, CHECK_*. It asks again when a setting
 # changed; what it prints is what must stop the build. KEEP: a plain `make install`, perhaps by
 # another user with another PATH, installs what was built.
 
 quote = '$(subst ','\'',$(1))'
 settings := CC CPPFLAGS CFLAGS LDFLAGS WERROR \
-            CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NCCL NCCL_HOME
+            CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NCCL NCCL_HOME NVTX
 
 ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
   asked := $(strip $(foreach name,$(settings),$(filter command,$(origin $(name)))))
@@ -59,6 +61,7 @@ else
 endif
 CHECK_STATE := $(if $(CHECK_VERSION),found $(CHECK_VERSION),not found (`make test` installs it))
 TEST_ALL  := $(BUILD)/test_all
+TEST_NVTX := $(if $(NVTX_VERSION),$(BUILD)/nvtx_inject.so)
 TEST_CUDA := $(if $(CUDA_VERSION),$(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/test_cuda.c)))
 
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
@@ -81,7 +84,8 @@ main    := $(call objects,ring/ring_demo.c)
 
 cuda_tests := $(call objects,$(wildcard tests/test_cuda.c tests/*_contract.c))
 measuring  := $(call objects,tests/measure_host.c)
-tests      := $(call objects,$(filter-out tests/test_cuda.c tests/measure_host.c,$(wildcard tests/*.c)))
+apart      := tests/test_cuda.c tests/measure_host.c tests/nvtx_inject.c
+tests      := $(call objects,$(filter-out $(apart),$(wildcard tests/*.c)))
 
 # Loops over every element, and the proofs: worth more of the compiler's time.
 hot := $(call objects,$(wildcard common/loops*.c common/device_host*.c ring/check*.c ring/order*.c \
@@ -105,8 +109,8 @@ our_nvccflags = -I. -std=c++17 -O3 -fmad=false -ftz=false -Wno-deprecated-gpu-ta
                 $(if $(filter 1,$(WERROR)),-Werror all-warnings) \
                 $(if $(CUDAHOSTCXX),-ccbin $(CUDAHOSTCXX)) $(CUDA_GENCODE) --threads 0 -MMD -MP
 
-# Who may know what was found: device.c and nccl.c have the tables of what can be opened, built.c
-# tells about the rest.
+# Who may know what was found: device.c and nccl.c have the tables of what can be opened, nvtx.c
+# calls what is there or nothing, built.c tells about it.
 ifneq ($(CUDA_VERSION),)
   $(BUILD)/common/device.o: extra := -DHAVE_CUDA
   $(call objects,$(cuda_c)) $(cuda_tests): extra := $(CUDA_INCLUDE)
@@ -115,16 +119,20 @@ ifneq ($(NCCL_VERSION),)
   $(BUILD)/common/nccl.o: extra := -DHAVE_NCCL
   $(call objects,$(nccl_c)): extra := $(CUDA_INCLUDE) $(NCCL_INCLUDE)
 endif
+ifneq ($(NVTX_VERSION),)
+  $(BUILD)/common/nvtx.o: extra := -DHAVE_NVTX $(NVTX_INCLUDE)
+endif
 $(BUILD)/common/built.o: extra := $(if $(CUDA_VERSION),-DHAVE_NVCC) \
-    $(if $(NCCL_VERSION),-DHAVE_NCCL) \
-    -DCUDA_DETAIL=$(call quote,"$(CUDA_DETAIL)") -DNCCL_DETAIL=$(call quote,"$(NCCL_DETAIL)")
+    $(if $(NCCL_VERSION),-DHAVE_NCCL) $(if $(NVTX_VERSION),-DHAVE_NVTX) \
+    -DCUDA_DETAIL=$(call quote,"$(CUDA_DETAIL)") -DNCCL_DETAIL=$(call quote,"$(NCCL_DETAIL)") \
+    -DNVTX_DETAIL=$(call quote,"$(NVTX_DETAIL)")
 
 $(tests) $(cuda_tests): extra += $(CHECK_CFLAGS)
 
 # ---- the binaries -----------------------------------------------------------------------------
 
 all: $(PROGRAM)
-	$(info $(CUDA_LINE))$(info $(NCCL_LINE))$(info Check: $(CHECK_STATE)):
+	$(info $(CUDA_LINE))$(info $(NCCL_LINE))$(info $(NVTX_LINE))$(info Check: $(CHECK_STATE)):
 
 $(PROGRAM): $(main) $(modules)
 	@echo "  link  $@"
@@ -141,6 +149,12 @@ $(BUILD)/test_cuda: $(cuda_tests) $(modules)
 $(BUILD)/measure_host: $(measuring) $(modules)
 	@echo "  link  $@"
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(CUDA_LIBS) -lm
+
+# A library of its own: the profiler that tests/test_nvtx.sh attaches.
+$(BUILD)/nvtx_inject.so: tests/nvtx_inject.c Makefile $(BUILD)/config.mk
+	@echo "  cc    $<"
+	mkdir -p $(@D)
+	$(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) $(NVTX_INCLUDE) -shared -fPIC $< -o $@ -ldl
 
 define compile_c
 	@echo "  cc    $<"
@@ -187,6 +201,8 @@ help:
 	echo 'make compile    the test programs too, but run nothing'
 	echo 'make fuzz       any bytes taken for a plan, for FUZZ_SECONDS (600); needs clang and libFuzzer'
 	echo 'make samples    docs/samples/ and the man page anew: what the program prints, as the tests want it'
+	echo 'make verify-gpus   all that there is, on this machine, GPUs and NCCL, and a report of it; settings:'
+	echo '                GPUS="0 1" RANKS="4 8" SIZES="-b 1K -e 1G" REPORT=FILE BACKEND=host PART_SECONDS=900'
 	echo 'make measure    how fast the plan, its proof and a simulated run are on this machine'
 	echo 'make install    to PREFIX (/usr/local); make uninstall, make clean'
 
@@ -199,6 +215,10 @@ samples: $(PROGRAM)
 measure: $(PROGRAM) $(BUILD)/measure_host
 	RING_DEMO=$(PROGRAM) tests/measure.sh
 	$(BUILD)/measure_host
+
+# The script makes what it needs; settings given here are in its environment, too.
+verify-gpus: all
+	MAKEFLAGS= RING_DEMO=$(PROGRAM) BUILD='$(BUILD)' MAKE='$(MAKE_COMMAND)' tests/verify_gpus.sh
 
 docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
 mandir := $(DESTDIR)$(PREFIX)/share/man/man1
@@ -235,7 +255,7 @@ compile test sanitize:
 
 else
 
-compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA) $(BUILD)/measure_host
+compile: $(PROGRAM) $(TEST_ALL) $(TEST_CUDA) $(TEST_NVTX) $(BUILD)/measure_host
 
 test: compile
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-120} $(TEST_ALL)

@@ -1,7 +1,8 @@
 /* built.c - one table of what the Makefile found.
  *
- * HAVE_NVCC and HAVE_NCCL are defined where the thing is there; CUDA_DETAIL and NCCL_DETAIL
- * are strings either way. Without the Makefile (cc common/built.c) nothing is there.
+ * HAVE_NVCC, HAVE_NCCL and HAVE_NVTX are defined where the thing is there; CUDA_DETAIL,
+ * NCCL_DETAIL and NVTX_DETAIL are strings either way. Without the Makefile (cc common/built.c)
+ * nothing is there.
  */
 #include "common/built.h"
 
@@ -17,11 +18,20 @@ enum { NCCL_PRESENT = 1 };
 enum { NCCL_PRESENT = 0 };
 #endif
 
+#ifdef HAVE_NVTX
+enum { NVTX_PRESENT = 1 };
+#else
+enum { NVTX_PRESENT = 0 };
+#endif
+
 #ifndef CUDA_DETAIL
 #define CUDA_DETAIL "not looked for"
 #endif
 #ifndef NCCL_DETAIL
 #define NCCL_DETAIL "not looked for"
+#endif
+#ifndef NVTX_DETAIL
+#define NVTX_DETAIL "not looked for"
 #endif
 
 #define TEXT_OF(x) #x
@@ -39,6 +49,7 @@ enum { NCCL_PRESENT = 0 };
 static const struct built features[] = {
     {"cuda", CUDA_PRESENT, CUDA_DETAIL},
     {"nccl", NCCL_PRESENT, NCCL_DETAIL},
+    {"nvtx", NVTX_PRESENT, NVTX_DETAIL},
     {"compiler", 1, COMPILER},
 };
 

@@ -7,7 +7,7 @@
 #define COMMON_BUILT_H
 
 struct built {
-    const char *name;   /* "cuda", "nccl", "compiler" */
+    const char *name;   /* "cuda", "nccl", "nvtx", "compiler" */
     int present;
     const char *detail; /* present: the version; otherwise why not, in plain words */
 };

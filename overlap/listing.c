@@ -64,10 +64,10 @@ static void print_bucket(const struct listing *l, int k)
     const struct plan *plan = &l->it->story.plan;
     const struct bucket *b = &p->buckets.items[k];
     int step = NONE;
-    char times[120];
-    fprintf(p->out, "\nbucket %d of %d (B%d), %.1f MiB, %d tensor%s%s\n", k, p->buckets.n,
-            p->buckets.n - 1 - k, step_mib(b->bytes), b->n, b->n == 1 ? "" : "s",
-            bucket_times(l, k, times, sizeof times));
+    char times[120], title[PLAN_TITLE_SIZE];
+    fprintf(p->out, "\n%s, %.1f MiB, %d tensor%s%s\n",
+            plan_bucket_title(k, p->buckets.n, title), step_mib(b->bytes), b->n,
+            b->n == 1 ? "" : "s", bucket_times(l, k, times, sizeof times));
     for (int64_t id = 0; id < plan->n_ops; id++)
         if (plan->ops[id].kind == OP_COMPUTE && p->bucket_of[plan->ops[id].layer] == k)
             print_op(l, id, p->out);
@@ -76,8 +76,8 @@ static void print_bucket(const struct listing *l, int k)
             continue;
         if (plan->ops[id].step != step && plan->ops[id].step != NONE) {
             step = plan->ops[id].step;
-            fprintf(p->out, "step s=%d (%d of %d), %s\n", step, step + 1, ring_steps(plan->n_ranks),
-                    ring_gathers(plan->n_ranks, step) ? "all-gather" : "scatter-reduce");
+            fprintf(p->out, "%s\n",
+                    plan_step_title(plan, plan->ops[id].iteration, step, 0, title));
         }
         print_op(l, id, p->out);
     }

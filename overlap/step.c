@@ -232,6 +232,7 @@ enum status step_run(const struct step *p, struct iteration *it, int serial,
         .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model,
         .random = s->random, .seed = s->seed, .times_only = times_only, .work = s->work,
         .calls = s->engine == ENGINE_NCCL ? &p->calls->run : NULL,
+        .words = {.n_buckets = p->buckets.n},
     };
     story->seed = s->seed;
     story->engine = s->engine;

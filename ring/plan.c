@@ -180,3 +180,39 @@ const char *op_name(const struct plan *plan, int64_t id, char buffer[OP_NAME_SIZ
         snprintf(end, (size_t)(limit - end), ".p%d", op->piece);
     return buffer;
 }
+
+const char *plan_step_title(const struct plan *plan, int iteration, int step, int own_steps,
+                            char buffer[PLAN_TITLE_SIZE])
+{
+    char *end = buffer, *limit = buffer + PLAN_TITLE_SIZE;
+    if (plan->iterations > 1)
+        end += snprintf(end, (size_t)(limit - end), "iteration %d, ", iteration);
+    end += snprintf(end, (size_t)(limit - end), "step s=%d (%d of %d)", step, step + 1,
+                    own_steps ? own_steps : ring_steps(plan->n_ranks));
+    if (!own_steps)
+        snprintf(end, (size_t)(limit - end),
+                 ring_gathers(plan->n_ranks, step) ? ", all-gather" : ", scatter-reduce");
+    return buffer;
+}
+
+const char *plan_bucket_title(int bucket, int n, char buffer[PLAN_TITLE_SIZE])
+{
+    snprintf(buffer, PLAN_TITLE_SIZE, "bucket %d of %d (B%d)", bucket, n, n - 1 - bucket);
+    return buffer;
+}
+
+int plan_last_step(const struct plan *plan)
+{
+    int last = NONE;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        last = plan->ops[id].step > last ? plan->ops[id].step : last;
+    return last;
+}
+
+int plan_last_bucket(const struct plan *plan)
+{
+    int last = NONE;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        last = plan->ops[id].bucket > last ? plan->ops[id].bucket : last;
+    return last;
+}

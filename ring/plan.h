@@ -133,6 +133,21 @@ int plan_segment(const struct plan *plan, int64_t element);
 #define OP_NAME_SIZE 80
 const char *op_name(const struct plan *plan, int64_t id, char buffer[OP_NAME_SIZE]);
 
+/* What is printed over the ops of a step: "step s=0 (1 of 6), scatter-reduce". Where the labels are
+ * somebody's own, of a plan that was read, `own_steps` is how many steps they name, and the phase
+ * is left out: "step s=0 (1 of 3)"; for ours it is 0. In a plan of several iterations it begins
+ * with that: "iteration 1, step s=0 ..". And over those of a bucket, of n: "bucket 0 of 3 (B2)",
+ * counted as they are launched and, in brackets, from the front of the model. Both return buffer.
+ */
+#define PLAN_TITLE_SIZE 96
+const char *plan_step_title(const struct plan *plan, int iteration, int step, int own_steps,
+                            char buffer[PLAN_TITLE_SIZE]);
+const char *plan_bucket_title(int bucket, int n, char buffer[PLAN_TITLE_SIZE]);
+
+/* The largest label of its kind in the plan; NONE: no op has one. */
+int plan_last_step(const struct plan *plan);
+int plan_last_bucket(const struct plan *plan);
+
 const char *op_kind_name(enum op_kind kind);       /* "copy" */
 const char *lane_name(enum lane lane);             /* "send" */
 const char *memory_name(enum memory memory);       /* "inbox" */

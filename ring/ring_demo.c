@@ -128,6 +128,7 @@ static enum status run_passes(const struct settings *s, struct story *story, str
         .delay_ns = s->delay_ns, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .model = s->model, .random = s->random, .seed = s->seed,
         .stale_uploads = s->bug && s->bug->stale_uploads,
+        .words = {.own_labels = s->plan_file != NULL},
     };
     story->seed = s->seed;
     TRY(find_delayed(s, &story->plan, &options.delayed, err));

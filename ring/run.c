@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/interrupt.h"
+#include "common/nvtx.h"
 #include "ring/order.h"
 #include "ring/run_kernel.h"
 
@@ -239,17 +240,24 @@ struct pass {
 static enum status queue_all(const struct pass *p, struct error *err)
 {
     enum status status = STATUS_OK;
+    struct ranges ranges;
+    ranges_open(&ranges, p->plan, &p->options->words);
     for (int64_t at = 0; at < p->order->n_sequence; at++) {
         int64_t id = order_at(p->order, at);
         const struct op *op = &p->plan->ops[id];
-        if (p->kernel && run_kernel_has(p->kernel, id))
+        if (p->kernel && run_kernel_has(p->kernel, id)) {
             TRY(run_kernel_queue(p->kernel, id, err));
-        else if (!is_call(op, p->options))
-            TRY(queue_op(p->device, p->plan, id, p->init, p->options, NULL, 0, err));
-        else if (op->rank == 0)
-            TRY(queue_call(p->device, p->plan, id, p->options, err));
+            continue;
+        }
+        const int call = is_call(op, p->options);
+        if (call && op->rank > 0) /* queued with rank 0's */
+            continue;
+        ranges_op(&ranges, id);
+        TRY(call ? queue_call(p->device, p->plan, id, p->options, err)
+                 : queue_op(p->device, p->plan, id, p->init, p->options, NULL, 0, err));
     }
 out:
+    ranges_close(&ranges);
     return status;
 }
 
@@ -263,6 +271,14 @@ out:
     return status;
 }
 
+static enum status launch(struct device *device, struct error *err)
+{
+    nvtx_begin("launch of the graph");
+    enum status status = device->verbs->graph_launch(device, err);
+    nvtx_end();
+    return status;
+}
+
 /* Loads fresh data and runs the whole plan; *ns is what that took on the host's clock. */
 static enum status run_through(const struct pass *p, int64_t *ns, struct error *err)
 {
@@ -270,8 +286,7 @@ static enum status run_through(const struct pass *p, int64_t *ns, struct error *
     if (!p->options->computed)
         TRY(load(p->device, p->plan, p->init, p->options->stale_uploads, err));
     int64_t begin = clock_ns();
-    TRY(p->options->engine == ENGINE_GRAPH ? p->device->verbs->graph_launch(p->device, err)
-                                           : queue_all(p, err));
+    TRY(p->options->engine == ENGINE_GRAPH ? launch(p->device, err) : queue_all(p, err));
     TRY(p->device->verbs->sync(p->device, err));
     if (p->kernel)
         TRY(run_kernel_judge(p->kernel, err));
@@ -435,7 +450,9 @@ enum status run_values(struct device *device, const struct plan *plan, const str
     struct order order = {0};
     int64_t *positions = NULL, done = 0;
     const struct run_options untimed = {.timed = 0};
+    struct ranges ranges;
     memset(values, 0, sizeof *values);
+    ranges_open(&ranges, plan, &options->words);
     TRY(order_open(&order, plan, err));
     TRY(allocate((void **)&positions, plan->n_ops, sizeof *positions, "positions", err));
     for (int64_t at = 0; at < order.n_sequence; at++)
@@ -444,15 +461,19 @@ enum status run_values(struct device *device, const struct plan *plan, const str
     TRY(load(device, plan, init, options->stale_uploads, err));
     for (int stop = 0; stop < values->n_stops; stop++) {
         int64_t synced = done;
-        for (; done < values->stops[stop].end; done++)
+        for (; done < values->stops[stop].end; done++) {
+            ranges_op(&ranges, order_at(&order, done));
             TRY(queue_op(device, plan, order_at(&order, done), init, &untimed, positions,
                          synced, err));
+        }
+        ranges_close(&ranges);
         TRY(device->verbs->sync(device, err));
         if (values->read)
             TRY(read_values(device, plan,
                             values->read + (int64_t)stop * plan->n_ranks * plan->n_ranks, err));
     }
 out:
+    ranges_close(&ranges);
     free(positions);
     order_close(&order);
     if (status != STATUS_OK)
@@ -510,7 +531,7 @@ enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct
     const int64_t begin = clock_ns();
     for (int i = 0; i < times; i++)
         TRY(sample->options->engine == ENGINE_GRAPH
-                ? device->verbs->graph_launch(device, err)
+                ? launch(device, err)
                 : queue_all(&pass, err));
     sample->queued_ns = clock_ns() - begin;
     TRY(device->verbs->sync(device, err));

@@ -18,6 +18,9 @@
  * ring (kernel.h): the ops are then steps of it, and their times what the kernel noted. Pass 2,
  * which stops, is eager.
  *
+ * A profiler that is attached is told what is being queued (ranges.h), in both passes and while a
+ * graph is kept, and which launch is the graph's.
+ *
  * One op may be held back (delay_ns): its lane rests for so long before it, once its waits are
  * over. Nothing else changes, so a plan without hazards gives the same bits; where a wait for this
  * op is missing, whoever should have waited now goes first.
@@ -29,6 +32,7 @@
 #include "common/init.h"
 #include "ring/outcome.h"
 #include "ring/plan.h"
+#include "ring/ranges.h"
 
 struct order; /* order.h */
 
@@ -57,6 +61,7 @@ struct run_options {
     int computed;               /* the plan computes all its data itself: nothing is uploaded */
     int64_t delayed;            /* op to hold back ... */
     int64_t delay_ns;           /* ... for so long; 0 = none */
+    struct ranges_words words;  /* for a profiler */
     int times_only;             /* host: see struct device_setup */
     int stale_uploads;          /* host: each upload reads the buffer only once it holds the next
                                    rank's data: the fault of the exhibit `host-buffer` */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "common/nvtx.h"
+
 struct group { /* a ring of the plan */
     int64_t first_op;   /* by place in the plan */
     int64_t first, count; /* elements of the data */
@@ -195,7 +197,10 @@ enum status run_kernel_queue(struct run_kernel *k, int64_t id, struct error *err
     if (o->timed)
         TRY(k->device->verbs->record(k->device, begin_event(id),
                                      ring_kernel_stream(k->kernel, k->plan->ops[id].rank), err));
-    TRY(ring_kernel_queue(k->kernel, &call, err));
+    nvtx_begin("launch of the ring's kernel");
+    status = ring_kernel_queue(k->kernel, &call, err);
+    nvtx_end();
+    TRY(status);
     TRY(queue_ends(k, group, err));
 out:
     return status;

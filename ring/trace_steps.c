@@ -92,15 +92,6 @@ static void print_spans(const struct op *op, char *text, size_t size)
     print_span(&op->dst, text + used, size - (size_t)used);
 }
 
-/* Steps that the plan's labels name: the last one's number, from 1. */
-static int count_steps(const struct plan *plan)
-{
-    int last = NONE;
-    for (int64_t id = 0; id < plan->n_ops; id++)
-        last = plan->ops[id].step > last ? plan->ops[id].step : last;
-    return last + 1;
-}
-
 void text_op(const struct text *t, int64_t at)
 {
     const struct scene *s = t->scene;
@@ -132,7 +123,6 @@ void text_step_title(const struct text *t, const struct stop *stop, int64_t begi
 {
     const struct plan *plan = t->scene->plan;
     char title[160], iteration[48] = "";
-    int n = plan->n_ranks;
     if (plan->iterations > 1)
         snprintf(iteration, sizeof iteration, "iteration %d, ", stop->iteration);
     if (stop->step == NONE && t->scene->origin[0] && stop->end == begin + 1)
@@ -146,13 +136,8 @@ void text_step_title(const struct text *t, const struct stop *stop, int64_t begi
     else if (stop->step == NONE)
         snprintf(title, sizeof title, "%sbefore the first %s", iteration,
                  t->scene->origin[0] ? "op" : "step");
-    else if (t->scene->origin[0]) /* a label of somebody's own */
-        snprintf(title, sizeof title, "%sstep s=%d (%d of %d)", iteration, stop->step,
-                 stop->step + 1, t->n_steps);
     else
-        snprintf(title, sizeof title, "%sstep s=%d (%d of %d), %s", iteration, stop->step,
-                 stop->step + 1, ring_steps(n),
-                 ring_gathers(n, stop->step) ? "all-gather" : "scatter-reduce");
+        plan_step_title(plan, stop->iteration, stop->step, t->own_steps, title);
     text_heading(t, title);
 }
 
@@ -359,7 +344,7 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
 {
     const struct scene *s = t->scene;
     int64_t bytes = 0, first = INT64_MAX, last = 0;
-    char size[FORMAT_SIZE];
+    char size[FORMAT_SIZE], title[PLAN_TITLE_SIZE];
     if (stop->step == NONE && !s->origin[0])
         return;
     for (int64_t i = begin; i < stop->end; i++) {
@@ -371,15 +356,14 @@ static void print_step_line(const struct text *t, const struct stop *stop, int64
             last = s->timing->end_ns[id] > last ? s->timing->end_ns[id] : last;
         }
     }
-    if (s->plan->iterations > 1)
+    if (s->plan->iterations > 1 && s->origin[0])
         fprintf(t->file, "  iteration %d", stop->iteration);
     if (s->origin[0])
         fprintf(t->file, "  ops %" PRId64 "..%" PRId64 ": %s copied", begin + 1, stop->end,
                 format_bytes(bytes, size));
     else
-        fprintf(t->file, "  step s=%d (%d of %d), %s: %" PRId64 " ops, %s copied", stop->step,
-                stop->step + 1, ring_steps(s->plan->n_ranks),
-                ring_gathers(s->plan->n_ranks, stop->step) ? "all-gather" : "scatter-reduce",
+        fprintf(t->file, "  %s: %" PRId64 " ops, %s copied",
+                plan_step_title(s->plan, stop->iteration, stop->step, 0, title),
                 stop->end - begin, format_bytes(bytes, size));
     if (last > 0)
         fprintf(t->file, ", %.1f .. %.1f us", text_us(first), text_us(last));
@@ -427,7 +411,7 @@ static void measure(struct text *t)
     t->holds_width = s->plan->n_ranks > 3 ? 7 + 3 * t->rank_width : 9;
     t->segment_width =
         8 + t->rank_width + (s->plan->pieces > 1 ? 2 + digits(s->plan->pieces - 1) : 0);
-    t->n_steps = count_steps(s->plan);
+    t->own_steps = s->origin[0] ? plan_last_step(s->plan) + 1 : 0;
     for (int64_t id = 0; id < s->plan->n_ops && s->origin[0]; id++)
         measure_op(t, id);
     int whole = s->plan->iterations > 1 || s->plan->redop == REDOP_AVG; /* ops on all of the data */

@@ -24,7 +24,7 @@ struct text {
     int time_width;           /* columns of a time in us, one decimal */
     int cell_width;           /* of the state table, so far */
     int rank_width, holds_width, bytes_width, segment_width;
-    int n_steps;
+    int own_steps;  /* see plan_step_title() */
     int name_width; /* of the names of a plan that was read; 0: they go without saying */
     struct error *err;
 };

@@ -7,7 +7,7 @@
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES BUILD DESTDIR PREFIX V WERROR
 unset CPPFLAGS CFLAGS LDFLAGS CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NVCC_CCBIN
-unset NCCL NCCL_HOME
+unset NCCL NCCL_HOME NVTX
 
 source=$(pwd)
 top=$(mktemp -d) || exit 1
@@ -41,7 +41,7 @@ mv check_library.sh tests
 cp "$source/ring/page.h" ring
 echo '<!doctype html>' >ring/page.html
 # A toolkit that this machine really has must not be found.
-sed 's#/usr/local/cuda#/nonexistent/cuda#' "$source/.configure" >.configure
+sed 's#/usr/local/cuda#/nonexistent/cuda#; s#/usr/include#/nonexistent/include#' "$source/.configure" >.configure
 echo '# ring_demo' >README.md
 echo 'a tour' >docs/tour.md
 echo '.TH RING_DEMO 1' >docs/ring_demo.1
@@ -118,7 +118,8 @@ run() { # run COMMAND..: output to $top/out, exit status to $rc
 }
 
 fresh() { # a tree never built, an nvcc that accepts everything
-    rm -rf build ring_demo "$top/cuda/refuses" "$top/cuda/include/nccl.h" "$top/cuda/log"
+    rm -rf build ring_demo "$top/cuda/refuses" "$top/cuda/include/nccl.h" \
+        "$top/cuda/include/nvtx3" "$top/cuda/log"
 }
 
 says() { grep -qF -e "$1" "$top/out"; }
@@ -147,10 +148,10 @@ fresh
 run make
 check "no nvcc: host only, and it says so" '[ $rc = 0 ]' \
     'says "CUDA backend: off (nvcc not found)"' 'says "NCCL: off (it needs the CUDA backend)"' \
-    '[ -x ring_demo ]'
+    'says "NVTX: off (it needs the CUDA backend)"' '[ -x ring_demo ]'
 run ./ring_demo
 check "no nvcc: the binary knows" 'says "cuda 0 nvcc not found"' 'says "nccl 0 "' \
-    'says "backends 1"'
+    'says "nvtx 0 "' 'says "backends 1"'
 
 fresh
 run make CUDA=1
@@ -168,7 +169,7 @@ check "a wrong CC is named" '[ $rc != 0 ]' 'lines 1' 'says "CC=no-such-compiler"
 fresh
 run make
 run make
-check "a second make builds nothing" '[ $rc = 0 ]' 'lines 3' '! says "  cc "'
+check "a second make builds nothing" '[ $rc = 0 ]' 'lines 4' '! says "  cc "'
 echo '#define BACKENDS 5' >common/device.h
 run make
 check "a changed header rebuilds who includes it" 'says "cc    common/device.c"' \
@@ -216,6 +217,17 @@ check "an nccl.h that turns up is noticed" 'says "NCCL: found 2.28.9"'
 unset NCCL_HOME
 run make NCCL=0
 check "NCCL=0" 'says "NCCL: off (NCCL=0)"'
+run make
+check "no nvtx3: told what it would be for" 'says "NVTX: not found (only needed to see steps"'
+mkdir "$top/cuda/include/nvtx3"
+printf '#if !defined(NVTX_VERSION)\n#define NVTX_VERSION 3\n#endif\n' \
+    >"$top/cuda/include/nvtx3/nvToolsExt.h"
+run make
+check "an nvtx3 that turns up is noticed" 'says "NVTX: found 3"' 'says "cc    common/built.c"'
+run ./ring_demo
+check "the binary knows its NVTX" 'says "nvtx 1 3"'
+run make NVTX=0
+check "NVTX=0" 'says "NVTX: off (NVTX=0)"'
 run make CUDA=0
 check "CUDA=0" '[ $rc = 0 ]' 'says "CUDA backend: off (CUDA=0)"' '! says "nvcc  "'
 

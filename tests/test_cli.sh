@@ -207,7 +207,7 @@ cd ..
 run --version
 wants_status 0
 wants_silence
-for part in cuda nccl compiler; do
+for part in cuda nccl nvtx compiler; do
     grep -q "^$part: ." "$top/out" || complain "does not say what $part was built in"
 done
 head -1 "$top/out" | grep -q '^ring_demo [0-9][0-9.]*$' || complain "$(head -1 "$top/out")"

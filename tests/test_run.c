@@ -363,6 +363,40 @@ START_TEST(too_much_memory_is_refused_before_any_is_taken)
 }
 END_TEST
 
+/* The host's verbs, but the seventh copy fails; then nothing further may be asked of the device. */
+static const struct device_verbs *host_verbs;
+static int copies_left;
+
+static enum status failing_copy(struct device *d, int stream, struct span from, struct span to,
+                                struct error *err)
+{
+    ck_assert_int_ge(copies_left, 0);
+    if (copies_left-- > 0)
+        return host_verbs->copy(d, stream, from, to, err);
+    snprintf(err->text, sizeof err->text, "the seventh copy");
+    return STATUS_MACHINE;
+}
+
+/* tests/test_nvtx.sh asks that its ranges are ended, too. */
+START_TEST(a_verb_that_fails_ends_the_run)
+{
+    const struct run_options options = {.timed = 1, .engine = _i ? ENGINE_GRAPH : ENGINE_EAGER};
+    struct error err = {""};
+    struct bench b;
+    bench_open(&b, BACKEND_HOST, make_plan((struct ring_shape){.n_ranks = 4, .count = 100}),
+               "index", &options);
+    host_verbs = b.device->verbs;
+    struct device_verbs verbs = *host_verbs;
+    verbs.copy = failing_copy;
+    copies_left = 6;
+    b.device->verbs = &verbs;
+    ck_assert_int_eq(run_plan(b.device, &b.plan, &b.init, &b.options, &b.timing, &err),
+                     STATUS_MACHINE);
+    ck_assert_str_eq(err.text, "the seventh copy");
+    bench_close(&b);
+}
+END_TEST
+
 Suite *run_suite(void)
 {
     Suite *suite = suite_create("run, verify");
@@ -384,6 +418,9 @@ Suite *run_suite(void)
     tcase_add_test(tests, an_incomplete_plan_is_judged_by_the_true_sum);
     tcase_add_test(tests, too_much_memory_is_refused_before_any_is_taken);
     suite_add_tcase(suite, tests);
+    TCase *failures = tcase_create("run: a verb that fails");
+    tcase_add_loop_test(failures, a_verb_that_fails_ends_the_run, 0, 2);
+    suite_add_tcase(suite, failures);
     return suite;
 }
 
