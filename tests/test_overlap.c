@@ -620,7 +620,7 @@ START_TEST(a_comparison_as_json)
         "{\"tool\":\"ring_demo\",\"schema\":1,\"backend\":\"cuda\",\"modelled\":false,"
         "\"shared\":true,\"ranks\":2,\"devices\":[{\"rank\":0,\"device\":0,\"name\":\"a GPU\"},"
         "{\"rank\":1,\"device\":0,\"name\":\"a GPU\"}],\"model\":\"m\",\"buckets\":6,\"bytes\":20,"
-        "\"dtype\":\"float32\",\"redop\":\"avg\",\"pieces\":3,\"slots\":4,\"turns\":3,\"runs\":5,"
+        "\"dtype\":\"float32\",\"redop\":\"avg\",\"pieces\":3,\"slots\":4,\"turns\":3,\"runs\":15,"
         "\"ended_early\":\"interrupted\",\"n_wrong\":7,\"n_compared\":80,\"rows\":[\n"
         "{\"bound\":\"memory\",\"backward_us\":10,\"compute_us\":11,\"ideal_us\":12,\"engines\":["
         "{\"engine\":\"graph\",\"communication_us\":2,\"iteration_us\":25,\"min_us\":20,"
