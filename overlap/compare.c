@@ -98,15 +98,22 @@ static enum status measure_alone(struct compare *c, int engine, struct compare_r
     return status;
 }
 
+/* Timed as training would see it, and, once, verified. */
 static enum status measure_iteration(struct compare *c, int engine, int round,
                                      struct compare_row *row)
 {
+    enum status status = STATUS_OK;
     struct iteration it = {.figures = NULL};
     const struct settings *s = c->step.s;
-    int verified = round == 0 && s->bench.check && s->backend == BACKEND_CUDA;
-    enum status status = run_once(c, engine, 0, verified, &it);
-    if (status == STATUS_OK)
-        row->rounds[engine][round] = step_us(it.story.timing.total_ns);
+    int64_t ns;
+    if (round == 0 && s->bench.check && s->backend == BACKEND_CUDA)
+        TRY(run_once(c, engine, 0, 1, &it));
+    step_free_iteration(&it); /* two need not fit side by side */
+    TRY(interrupt_seen(c->step.err));
+    c->step.s->engine = engines[engine];
+    TRY(step_time(&c->step, &ns));
+    row->rounds[engine][round] = step_us(ns);
+out:
     step_free_iteration(&it);
     return status;
 }

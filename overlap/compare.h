@@ -2,8 +2,10 @@
  *
  * All engines have the same buckets and the same compute. How long communication alone takes is
  * measured first; the backward passes are then COMPARE_RATIOS times that. On GPUs they are made of
- * work that fills the chip, once bound by arithmetic and once by memory. Engines take turns, and
- * each figure is the median over COMPARE_ROUNDS turns, each itself the median of STEP_RUNS runs.
+ * work that fills the chip, once bound by arithmetic and once by memory. Engines take turns, and an
+ * iteration is the median over COMPARE_ROUNDS turns, each itself the median of SAMPLED_RUNS runs by
+ * the host's clock: no event is timed, since timed ones cost time, most of all in a graph. Compute
+ * and communication alone are of a serial run whose ops are timed.
  *
  * The ideal is that of figures.h and the optimizer behind it: of all engines the least, each by its
  * own serial run. No engine that is on can beat it, but for noise.

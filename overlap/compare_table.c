@@ -4,6 +4,7 @@
 #include "common/format.h"
 #include "common/json.h"
 #include "overlap/compare_parts.h"
+#include "ring/sampled.h"
 
 void compare_print_head(const struct compare *c)
 {
@@ -30,8 +31,8 @@ void compare_print_head(const struct compare *c)
     printf("# ring: %d piece%s a segment, %d slot%s\n", s->pieces, s->pieces == 1 ? "" : "s",
            s->slots, s->slots == 1 ? "" : "s");
     if (s->backend == BACKEND_CUDA)
-        printf("# times are medians of %d runs; iterations those of %d turns of so many\n",
-               STEP_RUNS, c->n_rounds);
+        printf("# iterations: by the host's clock, medians of %d turns of %d runs; what is alone: "
+               "by events, %d runs\n", c->n_rounds, SAMPLED_RUNS, STEP_RUNS);
     printf("# in us. /nccl: NCCL's iteration over this one. ideal: no schedule of these buckets "
            "takes less\n#\n"
            "#              backward  compute    communication alone                 iteration\n"
@@ -139,7 +140,7 @@ void compare_print_json(const struct compare *c, FILE *file)
     json_named(file, "dtype", dtype_name(s->dtype));
     json_named(file, "redop", redop_name(s->redop));
     fprintf(file, ",\"pieces\":%d,\"slots\":%d,\"turns\":%d,\"runs\":%d", s->pieces, s->slots,
-            c->n_rounds, s->backend == BACKEND_HOST ? 1 : STEP_RUNS);
+            c->n_rounds, s->backend == BACKEND_HOST ? 1 : SAMPLED_RUNS);
     if (p->calls)
         json_named(file, "nccl", p->calls->nccl->version);
     if (c->ended[0])

@@ -250,6 +250,29 @@ out:
     return status;
 }
 
+enum status step_time(const struct step *p, int64_t *ns)
+{
+    enum status status = STATUS_OK;
+    const struct settings *s = p->s;
+    const struct sample_way way = {.engine = s->engine, .work = s->work,
+                                   .calls = s->engine == ENGINE_NCCL ? &p->calls->run : NULL};
+    struct plan plan = {0};
+    struct proof proof = {0};
+    struct sampled sampled;
+    TRY(step_plan(p, &plan, 0));
+    TRY(name_buckets(p, check_plan(&plan, &proof, p->err)));
+    if (step_refuted(p, &proof))
+        TRY(fail(p->err, STATUS_WRONG, "the plan of engine %s is refuted", engine_name(s->engine)));
+    TRY(sample_plan(s, &plan, &way, &sampled, p->err));
+    *ns = (int64_t)sampled.ns;
+out:
+    if (status == STATUS_MACHINE && way.calls) /* what was queued may be stuck */
+        p->calls->nccl->verbs->abandon(p->calls->nccl);
+    proof_free(&proof);
+    plan_free(&plan);
+    return status;
+}
+
 /* Gives the device's memory back and keeps the rest: two iterations need not fit side by side. */
 static void leave_device(struct iteration *it)
 {
@@ -325,21 +348,11 @@ enum status overlap_time(struct settings *s, int64_t *ns, struct error *err)
 {
     enum status status = STATUS_OK;
     struct step p = {.s = s, .out = stdout, .err = err};
-    struct plan plan = {0};
-    struct proof proof = {0};
-    struct sampled sampled;
     TRY(step_open(&p));
     TRY(step_settle(&p));
     TRY(step_share_out(&p));
-    TRY(step_plan(&p, &plan, 0));
-    TRY(check_plan(&plan, &proof, err));
-    if (proof_total(&proof))
-        TRY(fail(err, STATUS_WRONG, "overlap of %s: the plan is refuted", p.model.name));
-    TRY(sample_plan(s, &plan, s->engine, 1, s->work, &sampled, err));
-    *ns = (int64_t)sampled.ns;
+    TRY(step_time(&p, ns));
 out:
-    proof_free(&proof);
-    plan_free(&plan);
     step_free(&p);
     return status;
 }

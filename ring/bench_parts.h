@@ -72,7 +72,8 @@ enum status bench_size(struct bench *bench, int64_t count);
 
 /* ---- bench_queueing.c ---- */
 
-/* Of the engines that are on and queue ops; none with one rank, whose ring has none. */
+/* Of the engines that are on and queue ops; not with one rank, whose ring has none, nor with more
+ * than 128. */
 enum status bench_queueing(struct bench *bench);
 
 /* ---- bench_table.c ---- */

@@ -143,7 +143,8 @@ static enum status try_plan(const struct fit *f, const struct trial *t, int laun
     struct plan plan = {0};
     struct sampled sampled;
     TRY(make_plan(f, t, &plan));
-    TRY(sample_plan(f->s, &plan, t->engine, launches, WORK_WAITS, &sampled, f->err));
+    const struct sample_way way = {.engine = t->engine, .launches = launches};
+    TRY(sample_plan(f->s, &plan, &way, &sampled, f->err));
     if (sampled.staged)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: some ranks have no peer access to the next one; "
                  "copies through the host have no place in the model"));

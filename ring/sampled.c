@@ -4,15 +4,14 @@
 #include "common/interrupt.h"
 #include "common/sort.h"
 
-#define N_SAMPLES 15
 #define N_WARMUPS 3
 
 static enum status take(struct run_sample *sample, int launches, struct sampled *out,
                         struct error *err)
 {
     enum status status = STATUS_OK;
-    const int simulated = sample->device->facts.simulated, n = simulated ? 1 : N_SAMPLES;
-    int64_t ns[N_SAMPLES], queued_ns[N_SAMPLES];
+    const int simulated = sample->device->facts.simulated, n = simulated ? 1 : SAMPLED_RUNS;
+    int64_t ns[SAMPLED_RUNS], queued_ns[SAMPLED_RUNS];
     for (int i = simulated ? 0 : -N_WARMUPS; i < n; i++) {
         const int at = i < 0 ? 0 : i;
         TRY(interrupt_seen(err));
@@ -27,14 +26,13 @@ out:
     return status;
 }
 
-enum status sample_plan(const struct settings *s, const struct plan *plan, enum engine engine,
-                        int launches, enum device_work work, struct sampled *sampled,
-                        struct error *err)
+enum status sample_plan(const struct settings *s, const struct plan *plan,
+                        const struct sample_way *way, struct sampled *sampled, struct error *err)
 {
     enum status status = STATUS_OK;
     const struct run_options options = {
-        .engine = engine, .device_of = s->device_of, .timeout_s = s->timeout_s,
-        .peer_off = s->peer_off, .model = s->model, .work = work,
+        .engine = way->engine, .calls = way->calls, .device_of = s->device_of,
+        .timeout_s = s->timeout_s, .peer_off = s->peer_off, .model = s->model, .work = way->work,
         .times_only = s->backend == BACKEND_HOST,
     };
     struct device *device = NULL;
@@ -44,7 +42,7 @@ enum status sample_plan(const struct settings *s, const struct plan *plan, enum 
     for (int i = 0; i < device->facts.n_links; i++)
         sampled->staged |= device->facts.paths[i] == PATH_STAGED;
     TRY(run_sample_open(&sample, device, plan, &s->data, &options, err));
-    TRY(take(&sample, launches, sampled, err));
+    TRY(take(&sample, way->launches > 1 ? way->launches : 1, sampled, err));
 out:
     run_sample_close(&sample);
     if (device)

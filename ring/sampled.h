@@ -8,17 +8,23 @@
 #include "ring/run.h"
 #include "ring/settings.h"
 
+#define SAMPLED_RUNS 15 /* that count; on simulated GPUs 1 */
+
+struct sample_way {
+    enum engine engine;
+    int launches;                  /* of a graph: so many, back to back, are one sample; 0 is 1 */
+    enum device_work work;         /* of what computes with a cost are made (device.h) */
+    const struct run_calls *calls; /* engine nccl; else NULL */
+};
+
 struct sampled {
     double ns;        /* until all is done */
     double queued_ns; /* until the host has queued it all */
     int staged;       /* some copies go through the host: there is no peer access */
 };
 
-/* Devices, model and time-out are those of the settings, which are settled. `launches`: so many,
- * back to back, are one sample; 1 with the engine eager. `work`: of what computes with a cost are
- * made (device.h). The plan can run. */
+/* Devices, model and time-out are those of the settings, which are settled. The plan can run. */
 enum status sample_plan(const struct settings *settings, const struct plan *plan,
-                        enum engine engine, int launches, enum device_work work,
-                        struct sampled *sampled, struct error *err);
+                        const struct sample_way *way, struct sampled *sampled, struct error *err);
 
 #endif

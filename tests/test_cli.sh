@@ -1474,6 +1474,9 @@ wants_line "# queueing: graph 0.000 us per op (the model's)" "$top/out"
 run bench -g 1 -e 1K --link own.link
 wants_line 'times are what queueing costs' "$top/out"
 if grep -q '^# queueing' "$top/out"; then complain 'a single rank has ops'; fi
+run bench -g 129 -b 1K -e 1K -n 1 -c 0 --link own.link
+wants_status 0
+if grep -q '^# queueing' "$top/out"; then complain 'rings of 129 ranks were queued'; fi
 verdict "bench: queueing of an engine alone, and of one rank"
 refused 2 "--fit own.link: would overwrite the input own.link" bench -g 2 --link own.link --fit own.link
 refused 2 "name of a file with a dot" bench --backend host --fit nodot

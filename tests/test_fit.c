@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "tests/files.h"
 #include "tests/suites.h"
 
 static int device_of[] = {0, 1, 2, 3, 4};
@@ -147,6 +148,44 @@ START_TEST(times_that_do_not_grow_are_refused)
 }
 END_TEST
 
+/* Nothing before a model is there; then the rows so far, and why there are no more. */
+START_TEST(the_rows_as_json)
+{
+    char names[2][96] = {"a", "b"}, text[4096];
+    const struct path json = in("fit.json");
+    struct settings s = {.n_ranks = 2, .device_of = device_of, .backend = BACKEND_CUDA,
+                         .bench = {.json = json.text}};
+    struct fit_row rows[] = {
+        {.what = "ring 4 B", .bytes = 4, .engine = "graph", .predicted_us = 3, .measured_us = 4},
+        {.what = "overlap x", .engine = "eager", .predicted_us = 1},
+    };
+    struct fit_report report = {.s = &s, .model = base, .names = names, .rows = rows, .n_rows = 2};
+    struct error err = {"a device error"};
+    ck_assert_int_eq(fit_finish(&report, STATUS_MACHINE, &err), STATUS_MACHINE);
+    ck_assert_int_eq(n_files(), 0);
+    report.fitted = 1;
+    ck_assert_int_eq(fit_finish(&report, STATUS_MACHINE, &err), STATUS_MACHINE);
+    ck_assert_str_eq(err.text, "a device error");
+    FILE *file = fopen(json.text, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    ck_assert_str_eq(
+        text,
+        "{\"tool\":\"ring_demo\",\"schema\":1,\"backend\":\"cuda\",\"modelled\":false,"
+        "\"shared\":false,\"ranks\":2,\"devices\":[{\"rank\":0,\"device\":0,\"name\":\"a\"},"
+        "{\"rank\":1,\"device\":1,\"name\":\"b\"}],\"link\":{\"copy_latency_ns\":2413,"
+        "\"copy_rate_GBps\":391.2,\"kernel_latency_ns\":1511,\"memory_rate_GBps\":3210,"
+        "\"queue_copy_ns\":4327,\"queue_kernel_ns\":3989,\"queue_record_ns\":877,"
+        "\"queue_wait_ns\":547,\"queue_graph_ns\":311,\"wait_latency_ns\":1237,"
+        "\"graph_launch_ns\":26793,\"graph_edge_ns\":2347},\"ended_early\":\"a device error\","
+        "\"rows\":[\n"
+        "{\"what\":\"ring\",\"engine\":\"graph\",\"size_bytes\":4,\"predicted_us\":3,"
+        "\"measured_us\":4,\"error\":-0.25},\n"
+        "{\"what\":\"overlap\",\"engine\":\"eager\",\"predicted_us\":1,\"measured_us\":0}\n]}\n");
+}
+END_TEST
+
 Suite *fit_suite(void)
 {
     Suite *suite = suite_create("fit");
@@ -154,6 +193,8 @@ Suite *fit_suite(void)
     tcase_add_loop_test(tests, the_fit_of_a_model_is_the_model, 0, N_MODELS);
     tcase_add_loop_test(tests, a_number_that_is_0_stays_0, 0, N_TIMES);
     tcase_add_test(tests, a_host_that_hides_the_devices_is_refused);
+    tcase_add_unchecked_fixture(tests, open_folder, remove_folder);
+    tcase_add_test(tests, the_rows_as_json);
     tcase_add_test(tests, a_line_has_the_least_relative_errors);
     tcase_add_test(tests, times_that_do_not_grow_are_refused);
     suite_add_tcase(suite, tests);

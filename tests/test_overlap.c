@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "overlap/calls.h" /* first: check.h defines a macro `fail` */
+#include "overlap/compare_parts.h"
 #include "overlap/figures.h"
 #include "overlap/overlap.h"
 #include "ring/plan_text.h"
@@ -204,13 +205,13 @@ END_TEST
 /* ---- the iteration as a plan ---- */
 
 /* Small layers, so that buckets end within and between them. */
-struct iteration {
+struct trained {
     struct model model;
     struct buckets buckets;
     int64_t layer_ns[8];
 };
 
-static void open_iteration(struct iteration *it, int cap)
+static void open_iteration(struct trained *it, int cap)
 {
     struct error err = {""};
     const int counts[] = {7, 0, 12, 5, 31, 1};
@@ -225,13 +226,13 @@ static void open_iteration(struct iteration *it, int cap)
     ck_assert_int_eq(buckets_open(&it->buckets, &it->model, 4, BUCKETS_EXPLICIT, 0, cap, &err), 0);
 }
 
-static void close_iteration(struct iteration *it)
+static void close_iteration(struct trained *it)
 {
     model_free(&it->model);
     buckets_free(&it->buckets);
 }
 
-static struct plan plan_with(const struct iteration *it, int n, int serial, int calls,
+static struct plan plan_with(const struct trained *it, int n, int serial, int calls,
                              enum redop redop)
 {
     struct plan plan;
@@ -246,7 +247,7 @@ static struct plan plan_with(const struct iteration *it, int n, int serial, int 
     return plan;
 }
 
-static struct plan plan_iteration(const struct iteration *it, int n, int serial, enum redop redop)
+static struct plan plan_iteration(const struct trained *it, int n, int serial, enum redop redop)
 {
     return plan_with(it, n, serial, 0, redop);
 }
@@ -256,7 +257,7 @@ START_TEST(proven_and_no_compute_waits)
     for (int n = 1; n <= 8; n++)
         for (int cap = 1; cap <= 400; cap = 3 * cap + 7)
             for (int serial = 0; serial < 2; serial++) {
-                struct iteration it;
+                struct trained it;
                 int64_t op;
                 open_iteration(&it, cap);
                 struct plan plan = plan_iteration(&it, n, serial, n % 2 ? REDOP_AVG : REDOP_SUM);
@@ -272,7 +273,7 @@ END_TEST
 /* The check of no_compute_waits can fail. */
 START_TEST(a_compute_that_waits_is_found)
 {
-    struct iteration it;
+    struct trained it;
     int64_t op, copy = 0, compute;
     open_iteration(&it, 40);
     struct plan plan = plan_iteration(&it, 3, 0, REDOP_SUM);
@@ -291,7 +292,7 @@ END_TEST
 START_TEST(every_wait_is_needed)
 {
     for (int n = 2; n <= 5; n++) {
-        struct iteration it;
+        struct trained it;
         open_iteration(&it, 60);
         struct plan plan = plan_iteration(&it, n, 0, REDOP_AVG);
         for (int64_t id = 0; id < plan.n_ops; id++)
@@ -312,7 +313,7 @@ END_TEST
 /* Only waits differ between the two plans, and none of the serial one's is of another reason. */
 START_TEST(the_serial_plan_differs_in_waits_only)
 {
-    struct iteration it;
+    struct trained it;
     int n_serial = 0;
     open_iteration(&it, 40);
     struct plan a = plan_iteration(&it, 4, 0, REDOP_AVG), b = plan_iteration(&it, 4, 1, REDOP_AVG);
@@ -339,7 +340,7 @@ END_TEST
 START_TEST(runs_right_and_adds_up)
 {
     for (int n = 1; n <= 5; n++) {
-        struct iteration it;
+        struct trained it;
         uint64_t hash = 0;
         open_iteration(&it, 60);
         for (int way = 0; way < 6; way++) {
@@ -448,7 +449,7 @@ static void assert_reads_back(const struct plan *plan)
  * the plan is refuted. Wherever the tensor lies in its layer. */
 START_TEST(a_tensor_that_never_becomes_ready)
 {
-    struct iteration it;
+    struct trained it;
     open_iteration(&it, 40);
     for (int64_t t = 0; t < it.model.n_tensors; t++) {
         const struct tensor *never = &it.model.tensors[t];
@@ -489,7 +490,7 @@ START_TEST(the_order_of_calls_is_proven)
 {
     for (int n = 2; n <= 5; n++)
         for (int serial = 0; serial < 2; serial++) {
-            struct iteration it;
+            struct trained it;
             int64_t op;
             open_iteration(&it, 60);
             struct plan plan = plan_with(&it, n, serial, 1, REDOP_AVG);
@@ -540,7 +541,7 @@ static enum status call_fake(void *context, struct device *device, const struct 
 START_TEST(calls_are_made_in_order)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {
-        struct iteration it;
+        struct trained it;
         struct bench b;
         struct error err = {""};
         open_iteration(&it, 60);
@@ -592,6 +593,44 @@ START_TEST(when_a_library_gives_the_bits_of_the_ring)
 }
 END_TEST
 
+/* A row on two GPUs, with three turns of two engines; eager is off. */
+START_TEST(a_comparison_as_json)
+{
+    int device_of[] = {0, 0};
+    char names[2][96] = {"a GPU", "a GPU"}, *text = NULL;
+    size_t length;
+    struct device holder = {.facts = {.n_devices = 1, .names = names}};
+    struct settings s = {.n_ranks = 2, .device_of = device_of, .backend = BACKEND_CUDA,
+                         .redop = REDOP_AVG, .pieces = 3, .slots = 4};
+    struct compare c = {
+        .step = {.s = &s, .model = {.name = "m", .count = 5}, .buckets = {.n = 6}},
+        .on = {[BENCH_GRAPH] = 1, [BENCH_NCCL] = 1}, .holder = &holder, .n_rounds = COMPARE_ROUNDS,
+        .n_wrong = 7, .n_compared = 80, .n_rows = 1, .ended = "interrupted",
+    };
+    c.rows[0] = (struct compare_row){
+        .bound = "memory", .backward = 10, .compute = 11, .ideal = 12,
+        .communication = {[BENCH_EAGER] = 1, [BENCH_GRAPH] = 2, [BENCH_NCCL] = 3},
+        .rounds = {[BENCH_GRAPH] = {20, 25, 28}, [BENCH_NCCL] = {40, 50, 70}},
+    };
+    FILE *file = open_memstream(&text, &length);
+    compare_print_json(&c, file);
+    fclose(file);
+    ck_assert_str_eq(
+        text,
+        "{\"tool\":\"ring_demo\",\"schema\":1,\"backend\":\"cuda\",\"modelled\":false,"
+        "\"shared\":true,\"ranks\":2,\"devices\":[{\"rank\":0,\"device\":0,\"name\":\"a GPU\"},"
+        "{\"rank\":1,\"device\":0,\"name\":\"a GPU\"}],\"model\":\"m\",\"buckets\":6,\"bytes\":20,"
+        "\"dtype\":\"float32\",\"redop\":\"avg\",\"pieces\":3,\"slots\":4,\"turns\":3,\"runs\":15,"
+        "\"ended_early\":\"interrupted\",\"n_wrong\":7,\"n_compared\":80,\"rows\":[\n"
+        "{\"bound\":\"memory\",\"backward_us\":10,\"compute_us\":11,\"ideal_us\":12,\"engines\":["
+        "{\"engine\":\"graph\",\"communication_us\":2,\"iteration_us\":25,\"min_us\":20,"
+        "\"max_us\":28,\"nccl_time_over_time\":2},"
+        "{\"engine\":\"nccl\",\"communication_us\":3,\"iteration_us\":50,\"min_us\":40,"
+        "\"max_us\":70}]}\n]}\n");
+    free(text);
+}
+END_TEST
+
 Suite *overlap_suite(void)
 {
     Suite *suite = suite_create("overlap");
@@ -615,6 +654,7 @@ Suite *overlap_suite(void)
     tcase_add_test(tests, the_order_of_calls_is_proven);
     tcase_add_test(tests, calls_are_made_in_order);
     tcase_add_test(tests, when_a_library_gives_the_bits_of_the_ring);
+    tcase_add_test(tests, a_comparison_as_json);
     suite_add_tcase(suite, tests);
     return suite;
 }
