@@ -530,9 +530,7 @@ enum status run_sample(struct run_sample *sample, int times, int64_t *ns, struct
                               NULL};
     const int64_t begin = clock_ns();
     for (int i = 0; i < times; i++)
-        TRY(sample->options->engine == ENGINE_GRAPH
-                ? launch(device, err)
-                : queue_all(&pass, err));
+        TRY(sample->options->engine == ENGINE_GRAPH ? launch(device, err) : queue_all(&pass, err));
     sample->queued_ns = clock_ns() - begin;
     TRY(device->verbs->sync(device, err));
     *ns = clock_ns() - begin;
