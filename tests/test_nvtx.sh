@@ -112,7 +112,9 @@ for args in '-g 4' '-g 2' '-g 3 -c 10 --pieces 2' '-g 3 --op avg' '-g 3 --op avg
     verdict "ranges are the plan's ops: $args"
 done
 
-for args in '-g 4' '-g 3 --repeat 2' "--plan $plans/ring-3.plan"; do
+run plan -g 3
+cp "$top/out" ring.plan
+for args in '-g 4' '-g 3 --repeat 2' '--plan ring.plan'; do
     profiled $args
     wants_nesting
     host $args --trace
