@@ -66,7 +66,7 @@ TEST_CUDA := $(if $(CUDA_VERSION),$(patsubst tests/%.c,$(BUILD)/%,$(wildcard tes
 
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 
-cuda_c  := $(wildcard common/device_cuda*.c) ring/kernel_cuda.c
+cuda_c  := $(wildcard common/device_cuda*.c ring/kernel_cuda*.c)
 nccl_c  := $(wildcard common/nccl_cuda.c)
 no_cuda_c := ring/kernel_none.c
 modules := $(filter-out $(cuda_c) $(no_cuda_c) $(nccl_c) ring/ring_demo.c, \

@@ -7,55 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/pattern.h"
-#include "ring/kernel_parts.h"
+#include "ring/kernel_cuda.h"
 #include "ring/plan.h"
 
 #define DEFAULT_TIMEOUT_MS 10000
 #define LEAST_CAPABILITY 7  /* release, acquire and independent threads came with it */
 #define FEW_BLOCKS 64       /* are faster for segments of up to so many bytes; */
 #define FEW_BLOCKS_MOST ((int64_t)8 << 20) /* two H200, docs/benchmark.md */
-#define CLOCK_CALLS 3       /* the first warms up */
-#define PROBE_COUNT 1021    /* elements of a first call */
-#define PROBE_BYTES (PROBE_COUNT * (int64_t)sizeof(int32_t))
 
-/* A device with its ranks, in ring order. */
-struct gpu {
-    int id, stream;
-    int n_processors;
-    int comes_early;        /* programmatic dependent launch, of compute capability 9.0 on */
-    int n_local;
-    struct kernel_rank *local; /* owned, [n_local] */
-    void *copy;             /* of that, on the device; NULL: a rank alone */
-    struct kernel_launch launch;
-    int64_t clock_ns;       /* to be taken off this device's timer, for the common clock */
-};
 
-struct ring_kernel {
-    struct device *device;  /* the caller's */
-    int n_ranks, n_gpus, n_recorded;
-    enum dtype dtype;
-    enum redop redop;
-    int64_t count;          /* of the largest call */
-    int64_t packets_count;  /* elements of the largest call by packets */
-    int64_t timeout_ns;
-    int most_blocks;        /* of a rank: so that all blocks of a device run at once */
-    uint32_t epoch;
-    int64_t clock_error_ns, bytes;
-    struct gpu *gpus;       /* owned */
-    struct rank {
-        int gpu, local;     /* place in gpus, and in that one's list */
-        void *memory;       /* the post; in one piece */
-        struct kernel_stamp *stamps; /* [n_recorded][2N - 1][most_blocks] */
-        struct kernel_done *done;    /* [n_recorded][2N - 1] */
-    } *ranks;               /* owned */
-    struct kernel_stuck *stuck; /* [n_ranks], of the host, where the devices see it */
-    int *blocks;            /* owned, [n_recorded]: of that call */
-};
-
-static int n_steps(const struct ring_kernel *k) { return 2 * (k->n_ranks - 1); }
-
-static enum status cuda(cudaError_t result, const char *what, struct error *err)
+enum status kernel_ok(cudaError_t result, const char *what, struct error *err)
 {
     if (result == cudaSuccess)
         return STATUS_OK;
@@ -98,16 +59,16 @@ static enum status check_links(const struct device_facts *facts,
     return STATUS_OK;
 }
 
-static enum status open_gpu(struct gpu *gpu, struct error *err)
+static enum status open_gpu(struct kernel_gpu *gpu, struct error *err)
 {
     enum status status = STATUS_OK;
     int major = 0, together = 0;
-    TRY(cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->id),
-             "asking for a device's capability", err));
-    TRY(cuda(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, gpu->id),
-             "asking for a device's capability", err));
-    TRY(cuda(cudaDeviceGetAttribute(&gpu->n_processors, cudaDevAttrMultiProcessorCount, gpu->id),
-             "asking for a device's capability", err));
+    TRY(kernel_ok(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->id),
+                  "asking for a device's capability", err));
+    TRY(kernel_ok(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, gpu->id),
+                  "asking for a device's capability", err));
+    TRY(kernel_ok(cudaDeviceGetAttribute(&gpu->n_processors, cudaDevAttrMultiProcessorCount,
+                                         gpu->id), "asking for a device's capability", err));
     gpu->comes_early = major >= 9;
     if (major < LEAST_CAPABILITY || !together)
         return fail(err, STATUS_MACHINE, "device %d has compute capability %d.x%s; the ring's "
@@ -124,10 +85,10 @@ static enum status find_blocks(struct ring_kernel *k, struct error *err)
     k->most_blocks = KERNEL_MAX_BLOCKS;
     for (int g = 0; g < k->n_gpus; g++)
         for (int protocol = 0; protocol < N_PROTOCOLS; protocol++) {
-            struct gpu *gpu = &k->gpus[g];
+            struct kernel_gpu *gpu = &k->gpus[g];
             int each = 0;
-            TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
-            TRY(cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            TRY(kernel_ok(cudaSetDevice(gpu->id), "using a device", err));
+            TRY(kernel_ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                          &each, kernel_function((enum ring_protocol)protocol, k->dtype, k->redop),
                          KERNEL_THREADS, 0), "asking how many blocks fit", err));
             const int fit = each * gpu->n_processors / gpu->n_local;
@@ -151,16 +112,16 @@ static int64_t up_to(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / 
 static int64_t lay_out(const struct ring_kernel *k, const struct kernel_launch *l, char *memory,
                        struct kernel_post *post)
 {
-    const int64_t packets = 2 * n_steps(k) * l->segment_packets * 16;
+    const int64_t packets = 2 * kernel_steps(k) * l->segment_packets * 16;
     const int64_t inbox = 2 * (k->n_ranks - 1) * l->segment_bytes;
-    const int64_t flags = 2 * n_steps(k) * KERNEL_MAX_BLOCKS * (int64_t)sizeof(uint32_t);
+    const int64_t flags = 2 * kernel_steps(k) * KERNEL_MAX_BLOCKS * (int64_t)sizeof(uint32_t);
     *post = (struct kernel_post){(void *)memory, memory + packets,
                                  (uint32_t *)(memory + packets + inbox),
                                  (uint32_t *)(memory + packets + inbox + flags)};
     return packets + inbox + flags + 16;
 }
 
-static enum status zeroed(void **memory, int64_t bytes, struct error *err)
+enum status kernel_zeroed(void **memory, int64_t bytes, struct error *err)
 {
     enum status status = STATUS_OK;
     const cudaError_t taken = cudaMalloc(memory, (size_t)bytes);
@@ -169,9 +130,9 @@ static enum status zeroed(void **memory, int64_t bytes, struct error *err)
         return fail(err, STATUS_MACHINE, "the ring's kernel needs %lld bytes beside each rank's "
                     "data, and they are not free", (long long)bytes);
     }
-    TRY(cuda(taken, "memory", err));
-    TRY(cuda(cudaMemset(*memory, 0, (size_t)bytes), "memory", err));
-    TRY(cuda(cudaStreamSynchronize(NULL), "memory", err));
+    TRY(kernel_ok(taken, "memory", err));
+    TRY(kernel_ok(cudaMemset(*memory, 0, (size_t)bytes), "memory", err));
+    TRY(kernel_ok(cudaStreamSynchronize(NULL), "memory", err));
 out:
     return status;
 }
@@ -183,52 +144,48 @@ static void size_segments(struct ring_kernel *k, struct kernel_launch *l)
     const int64_t room = RING_PACKETS_ROOM / size * n;
     k->packets_count = k->count < room ? k->count : room;
     const int64_t of_packet = KERNEL_PACKET_BYTES / size * size;
-    l->segment_packets = (larger(k->packets_count * size, PROBE_BYTES) / n + size) / of_packet + 1;
-    l->segment_bytes = up_to(larger(k->count * size, PROBE_BYTES) / n + size + 16, 16);
+    const int64_t by_packets = larger(k->packets_count * size, KERNEL_PROBE_BYTES) / n + size;
+    l->segment_packets = by_packets / of_packet + 1;
+    l->segment_bytes = up_to(larger(k->count * size, KERNEL_PROBE_BYTES) / n + size + 16, 16);
 }
 
 static enum status take_memory(struct ring_kernel *k, int rank, struct error *err)
 {
     enum status status = STATUS_OK;
-    struct rank *r = &k->ranks[rank];
-    struct gpu *gpu = &k->gpus[r->gpu];
+    struct kernel_holding *r = &k->ranks[rank];
+    struct kernel_gpu *gpu = &k->gpus[r->gpu];
     struct kernel_rank *me = &gpu->local[r->local];
     void *got = NULL;
-    const int64_t steps = k->n_recorded * (n_steps(k) + 1);
+    const int64_t steps = k->n_recorded * (kernel_steps(k) + 1);
     size_segments(k, &gpu->launch);
-    TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
+    TRY(kernel_ok(cudaSetDevice(gpu->id), "using a device", err));
     k->bytes = lay_out(k, &gpu->launch, NULL, &me->post);
-    TRY(zeroed(&r->memory, k->bytes, err));
+    TRY(kernel_zeroed(&r->memory, k->bytes, err));
     lay_out(k, &gpu->launch, r->memory, &me->post);
     if (steps > 0) {
-        TRY(zeroed(&got, steps * k->most_blocks * (int64_t)sizeof *r->stamps, err));
+        TRY(kernel_zeroed(&got, steps * k->most_blocks * (int64_t)sizeof *r->stamps, err));
         me->stamps = r->stamps = got;
-        TRY(zeroed(&got, steps * (int64_t)sizeof *r->done, err));
+        TRY(kernel_zeroed(&got, steps * (int64_t)sizeof *r->done, err));
         me->done = r->done = got;
     }
 out:
     return status;
 }
 
-static struct kernel_rank *of_rank(const struct ring_kernel *k, int rank)
-{
-    return &k->gpus[k->ranks[rank].gpu].local[k->ranks[rank].local];
-}
-
 /* What the launches to come know of their ranks. */
-static enum status publish(struct ring_kernel *k, struct error *err)
+enum status kernel_publish(struct ring_kernel *k, struct error *err)
 {
     enum status status = STATUS_OK;
     for (int g = 0; g < k->n_gpus; g++) {
-        struct gpu *gpu = &k->gpus[g];
+        struct kernel_gpu *gpu = &k->gpus[g];
         const int64_t bytes = gpu->n_local * (int64_t)sizeof *gpu->local;
         gpu->launch.alone = gpu->local[0];
         if (gpu->n_local == 1)
             continue;
-        TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
+        TRY(kernel_ok(cudaSetDevice(gpu->id), "using a device", err));
         if (!gpu->copy)
-            TRY(zeroed(&gpu->copy, bytes, err));
-        TRY(cuda(cudaMemcpy(gpu->copy, gpu->local, (size_t)bytes, cudaMemcpyHostToDevice),
+            TRY(kernel_zeroed(&gpu->copy, bytes, err));
+        TRY(kernel_ok(cudaMemcpy(gpu->copy, gpu->local, (size_t)bytes, cudaMemcpyHostToDevice),
                  "memory", err));
         gpu->launch.ranks = gpu->copy;
     }
@@ -241,16 +198,16 @@ static enum status join(struct ring_kernel *k, struct error *err)
 {
     enum status status = STATUS_OK;
     struct kernel_stuck *seen = NULL;
-    TRY(cuda(cudaHostAlloc((void **)&k->stuck, (size_t)k->n_ranks * sizeof *k->stuck,
+    TRY(kernel_ok(cudaHostAlloc((void **)&k->stuck, (size_t)k->n_ranks * sizeof *k->stuck,
                            cudaHostAllocPortable | cudaHostAllocMapped), "memory", err));
     memset(k->stuck, 0, (size_t)k->n_ranks * sizeof *k->stuck);
     for (int rank = 0; rank < k->n_ranks; rank++) {
-        struct kernel_rank *me = of_rank(k, rank);
+        struct kernel_rank *me = kernel_rank_of(k, rank);
         const int next = (rank + 1) % k->n_ranks;
-        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-        TRY(cuda(cudaHostGetDevicePointer((void **)&seen, k->stuck, 0), "memory", err));
+        TRY(kernel_ok(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+        TRY(kernel_ok(cudaHostGetDevicePointer((void **)&seen, k->stuck, 0), "memory", err));
         me->stuck = seen + rank;
-        me->next_post = of_rank(k, next)->post;
+        me->next_post = kernel_rank_of(k, next)->post;
     }
 out:
     return status;
@@ -261,12 +218,12 @@ out:
 /* All devices' kernels of a call, one behind the other; each begins when its stream comes to it.
  * Ranks that share a device are launched as a whole. Of a rank alone the blocks may come while the
  * call before it still works: kernel_steps.cu has them wait. */
-static enum status launch(struct ring_kernel *k, const void *function, int threads,
+enum status kernel_launch(struct ring_kernel *k, const void *function, int threads,
                           struct error *err)
 {
     enum status status = STATUS_OK;
     for (int g = 0; g < k->n_gpus; g++) {
-        struct gpu *gpu = &k->gpus[g];
+        struct kernel_gpu *gpu = &k->gpus[g];
         void *stream = NULL, *arguments[] = {&gpu->launch};
         cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative};
         TRY(k->device->verbs->stream(k->device, gpu->stream, &stream, err));
@@ -281,7 +238,7 @@ static enum status launch(struct ring_kernel *k, const void *function, int threa
             attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
             attribute.val.programmaticStreamSerializationAllowed = 1;
         }
-        TRY(cuda(cudaLaunchKernelExC(&config, function, arguments), "its launch", err));
+        TRY(kernel_ok(cudaLaunchKernelExC(&config, function, arguments), "its launch", err));
     }
 out:
     return status;
@@ -329,7 +286,7 @@ enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *cal
     }
     if (call->recorded != NONE)
         k->blocks[call->recorded] = blocks;
-    TRY(launch(k, kernel_function(call->protocol, k->dtype, k->redop), KERNEL_THREADS, err));
+    TRY(kernel_launch(k, kernel_function(call->protocol, k->dtype, k->redop), KERNEL_THREADS, err));
 out:
     return status;
 }
@@ -370,7 +327,7 @@ enum status ring_kernel_judge(struct ring_kernel *k, struct error *err)
                 (double)k->timeout_ns / 1e9, chain);
 }
 
-static enum status finish(struct ring_kernel *k, struct error *err)
+enum status kernel_finish(struct ring_kernel *k, struct error *err)
 {
     enum status status = STATUS_OK;
     TRY(k->device->verbs->sync(k->device, err));
@@ -381,12 +338,12 @@ out:
 
 /* ---- what was recorded ---- */
 
-static enum status fetch(const struct ring_kernel *k, int rank, void *to, const void *from,
+enum status kernel_fetch(const struct ring_kernel *k, int rank, void *to, const void *from,
                          int64_t bytes, struct error *err)
 {
     enum status status = STATUS_OK;
-    TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-    TRY(cuda(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyDeviceToHost), "reading its record",
+    TRY(kernel_ok(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
+    TRY(kernel_ok(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyDeviceToHost), "reading its record",
              err));
 out:
     return status;
@@ -410,12 +367,12 @@ static enum status read_rank(struct ring_kernel *k, int rank, int recorded,
                              struct ring_kernel_step *steps, struct error *err)
 {
     enum status status = STATUS_OK;
-    const struct rank *r = &k->ranks[rank];
-    const int n = n_steps(k) + 1, blocks = k->blocks[recorded];
+    const struct kernel_holding *r = &k->ranks[rank];
+    const int n = kernel_steps(k) + 1, blocks = k->blocks[recorded];
     const int64_t first = (int64_t)recorded * n;
-    TRY(fetch(k, rank, stamps, r->stamps + first * k->most_blocks,
+    TRY(kernel_fetch(k, rank, stamps, r->stamps + first * k->most_blocks,
               (int64_t)n * k->most_blocks * (int64_t)sizeof *stamps, err));
-    TRY(fetch(k, rank, done, r->done + first, n * (int64_t)sizeof *done, err));
+    TRY(kernel_fetch(k, rank, done, r->done + first, n * (int64_t)sizeof *done, err));
     for (int s = 0; s < n; s++) {
         const struct kernel_done *d = &done[s];
         steps[s] = (struct ring_kernel_step){d->segment, d->first, d->count, d->received, d->added,
@@ -432,7 +389,7 @@ enum status ring_kernel_read(struct ring_kernel *k, int recorded, struct ring_ke
                              struct error *err)
 {
     enum status status = STATUS_OK;
-    const int n = n_steps(k) + 1;
+    const int n = kernel_steps(k) + 1;
     struct kernel_stamp *stamps = NULL;
     struct kernel_done *done = NULL;
     TRY(allocate((void **)&stamps, (int64_t)n * k->most_blocks, sizeof *stamps, "a record", err));
@@ -445,141 +402,7 @@ out:
     return status;
 }
 
-/* ---- clocks ---- */
-
-/* One call of the clocks' kernel; keeps what its tightest round says, where that is better. */
-static enum status send_token(struct ring_kernel *k, struct kernel_stamp *stamps, int64_t *best_ns,
-                              struct error *err)
-{
-    enum status status = STATUS_OK;
-    const int n = KERNEL_ROUNDS + 1;
-    int tightest = 0;
-    for (int g = 0; g < k->n_gpus; g++)
-        k->gpus[g].launch.blocks = 1;
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-        TRY(cuda(cudaMemset(of_rank(k, rank)->post.token, 0, sizeof(uint32_t)), "clocks", err));
-        TRY(cuda(cudaStreamSynchronize(NULL), "clocks", err));
-    }
-    TRY(launch(k, kernel_clock_function(), 1, err));
-    TRY(finish(k, err));
-    for (int rank = 0; rank < k->n_ranks; rank++)
-        TRY(fetch(k, rank, stamps + rank * n, of_rank(k, rank)->stamps,
-                  n * (int64_t)sizeof *stamps, err));
-    for (int i = 1; i < KERNEL_ROUNDS; i++)
-        if (stamps[i].end - stamps[i].begin < stamps[tightest].end - stamps[tightest].begin)
-            tightest = i;
-    const int64_t around_ns = (int64_t)(stamps[tightest].end - stamps[tightest].begin);
-    if (*best_ns > 0 && around_ns >= *best_ns)
-        return STATUS_OK;
-    *best_ns = around_ns;
-    for (int rank = k->n_ranks - 1; rank >= 0; rank--) { /* of a device its first rank's counts */
-        const int64_t there = (int64_t)stamps[rank * n + tightest].end;
-        const int64_t here = (int64_t)stamps[tightest].begin + around_ns * rank / k->n_ranks;
-        if (k->ranks[rank].gpu > 0)
-            k->gpus[k->ranks[rank].gpu].clock_ns = there - here;
-    }
-    const int64_t tick_ns = (int64_t)stamps[KERNEL_ROUNDS].begin;
-    k->clock_error_ns = (k->n_gpus > 1 ? around_ns / 2 : 0) + tick_ns;
-out:
-    return status;
-}
-
-static enum status set_clocks(struct ring_kernel *k, struct error *err)
-{
-    enum status status = STATUS_OK;
-    struct kernel_stamp *stamps = NULL;
-    int64_t best_ns = 0;
-    void *got = NULL;
-    TRY(allocate((void **)&stamps, (int64_t)k->n_ranks * (KERNEL_ROUNDS + 1), sizeof *stamps,
-                 "clocks", err));
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-        TRY(zeroed(&got, (KERNEL_ROUNDS + 1) * (int64_t)sizeof *stamps, err));
-        of_rank(k, rank)->stamps = got;
-    }
-    TRY(publish(k, err));
-    for (int i = 0; i < CLOCK_CALLS; i++)
-        TRY(send_token(k, stamps, &best_ns, err));
-out:
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        (void)cudaFree(of_rank(k, rank)->stamps);
-        of_rank(k, rank)->stamps = k->ranks[rank].stamps;
-    }
-    free(stamps);
-    return status;
-}
-
-/* ---- a first call, to see whether what is written arrives ---- */
-
-static uint32_t probe_value(int rank, int i)
-{
-    return (uint32_t)pattern_hash((uint64_t)rank * PROBE_COUNT + (uint64_t)i);
-}
-
-/* The same kernels, of int32 and on other data; both protocols. */
-static enum status try_protocol(struct ring_kernel *k, enum ring_protocol protocol,
-                                void *const *data, struct error *err)
-{
-    enum status status = STATUS_OK;
-    uint32_t values[PROBE_COUNT];
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        for (int i = 0; i < PROBE_COUNT; i++)
-            values[i] = probe_value(rank, i);
-        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-        TRY(cuda(cudaMemcpy(data[rank], values, sizeof values, cudaMemcpyHostToDevice),
-                 "a first call", err));
-    }
-    k->epoch++;
-    for (int g = 0; g < k->n_gpus; g++) {
-        struct kernel_launch *l = &k->gpus[g].launch;
-        l->blocks = k->most_blocks < 3 ? k->most_blocks : 3;
-        l->recorded = NONE;
-        l->epoch = k->epoch;
-        l->first = 0;
-        l->count = PROBE_COUNT;
-        l->average = 0;
-    }
-    TRY(launch(k, kernel_function(protocol, DTYPE_INT32, REDOP_SUM), KERNEL_THREADS, err));
-    TRY(finish(k, err));
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        TRY(fetch(k, rank, values, data[rank], sizeof values, err));
-        for (int i = 0; i < PROBE_COUNT; i++) {
-            uint32_t sum = 0;
-            for (int other = 0; other < k->n_ranks; other++)
-                sum += probe_value(other, i);
-            if (values[i] != sum)
-                return fail(err, STATUS_MACHINE, "a first call of the ring's kernel by %s left a "
-                            "wrong sum on rank %d: what its neighbour writes does not arrive",
-                            ring_protocol_name(protocol), rank);
-        }
-    }
-out:
-    return status;
-}
-
-static enum status probe(struct ring_kernel *k, struct error *err)
-{
-    enum status status = STATUS_OK;
-    void **data = NULL;
-    TRY(allocate((void **)&data, k->n_ranks, sizeof *data, "a first call", err));
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        TRY(cuda(cudaSetDevice(k->gpus[k->ranks[rank].gpu].id), "using a device", err));
-        TRY(zeroed(&data[rank], PROBE_COUNT * (int64_t)sizeof(int32_t), err));
-    }
-    for (int rank = 0; rank < k->n_ranks; rank++) {
-        of_rank(k, rank)->data = data[rank];
-        of_rank(k, rank)->next_data = data[(rank + 1) % k->n_ranks];
-    }
-    TRY(publish(k, err));
-    for (int protocol = 0; protocol < N_PROTOCOLS; protocol++)
-        TRY(try_protocol(k, (enum ring_protocol)protocol, data, err));
-out:
-    for (int rank = 0; data && rank < k->n_ranks; rank++)
-        (void)cudaFree(data[rank]);
-    free(data);
-    return status;
-}
+/* ---- open and close ---- */
 
 static enum status take_data(struct ring_kernel *k, struct error *err)
 {
@@ -589,13 +412,11 @@ static enum status take_data(struct ring_kernel *k, struct error *err)
         if (k->count > 0 && (!data || (uintptr_t)data % 16 > 0))
             return fail(err, STATUS_MACHINE, "the ring's kernel: rank %d has no data of %lld "
                         "elements", rank, (long long)k->count);
-        of_rank(k, rank)->data = data;
-        of_rank(k, (rank + k->n_ranks - 1) % k->n_ranks)->next_data = data;
+        kernel_rank_of(k, rank)->data = data;
+        kernel_rank_of(k, (rank + k->n_ranks - 1) % k->n_ranks)->next_data = data;
     }
-    return publish(k, err);
+    return kernel_publish(k, err);
 }
-
-/* ---- open and close ---- */
 
 static enum status make(struct ring_kernel **out, struct device *device,
                         const struct ring_kernel_setup *setup, struct error *err)
@@ -616,11 +437,11 @@ static enum status make(struct ring_kernel **out, struct device *device,
     TRY(allocate((void **)&k->ranks, k->n_ranks, sizeof *k->ranks, "the ring's kernel", err));
     TRY(allocate((void **)&k->blocks, k->n_recorded, sizeof *k->blocks, "the ring's kernel", err));
     for (int rank = 0; rank < k->n_ranks; rank++) {
-        struct rank *r = &k->ranks[rank];
+        struct kernel_holding *r = &k->ranks[rank];
         while (r->gpu < k->n_gpus && k->gpus[r->gpu].id != setup->device_of[rank])
             r->gpu++;
         if (r->gpu == k->n_gpus)
-            k->gpus[k->n_gpus++] = (struct gpu){.id = setup->device_of[rank],
+            k->gpus[k->n_gpus++] = (struct kernel_gpu){.id = setup->device_of[rank],
                                                 .stream = stream_id(rank, LANE_SEND)};
         r->local = k->gpus[r->gpu].n_local++;
     }
@@ -628,14 +449,14 @@ static enum status make(struct ring_kernel **out, struct device *device,
         TRY(allocate((void **)&k->gpus[g].local, k->gpus[g].n_local, sizeof *k->gpus[g].local,
                      "the ring's kernel", err));
     for (int rank = 0; rank < k->n_ranks; rank++)
-        of_rank(k, rank)->rank = rank;
+        kernel_rank_of(k, rank)->rank = rank;
 out:
     return status;
 }
 
 /* What does not differ from call to call. CUDA would otherwise load a kernel at its first launch,
  * and waits for kernels that run before it does. */
-static enum status prepare(struct ring_kernel *k, struct gpu *gpu, struct error *err)
+static enum status prepare(struct ring_kernel *k, struct kernel_gpu *gpu, struct error *err)
 {
     enum status status = STATUS_OK;
     struct kernel_launch *l = &gpu->launch;
@@ -643,15 +464,14 @@ static enum status prepare(struct ring_kernel *k, struct gpu *gpu, struct error 
     l->n_ranks = k->n_ranks;
     l->timeout_ns = k->timeout_ns;
     TRY(open_gpu(gpu, err));
-    TRY(cuda(cudaSetDevice(gpu->id), "using a device", err));
-    TRY(cuda(cudaFuncGetAttributes(&attributes, kernel_clock_function()), "loading it", err));
+    TRY(kernel_ok(cudaSetDevice(gpu->id), "using a device", err));
+    TRY(kernel_ok(cudaFuncGetAttributes(&attributes, kernel_clock_function()), "loading it", err));
     for (int i = 0; i < N_PROTOCOLS; i++) {
         const enum ring_protocol protocol = (enum ring_protocol)i;
-        TRY(cuda(cudaFuncGetAttributes(&attributes, kernel_function(protocol, k->dtype, k->redop)),
-                 "loading it", err));
-        TRY(cuda(cudaFuncGetAttributes(&attributes,
-                                       kernel_function(protocol, DTYPE_INT32, REDOP_SUM)),
-                 "loading it", err));
+        const void *own = kernel_function(protocol, k->dtype, k->redop);
+        const void *first = kernel_function(protocol, DTYPE_INT32, REDOP_SUM);
+        TRY(kernel_ok(cudaFuncGetAttributes(&attributes, own), "loading it", err));
+        TRY(kernel_ok(cudaFuncGetAttributes(&attributes, first), "loading it", err));
     }
 out:
     return status;
@@ -679,9 +499,9 @@ enum status ring_kernel_open(struct ring_kernel **out, struct device *device,
         TRY(take_memory(k, rank, err));
     TRY(join(k, err));
     if (k->n_ranks > 1) {
-        TRY(probe(k, err));
+        TRY(kernel_probe(k, err));
         if (k->n_recorded > 0)
-            TRY(set_clocks(k, err));
+            TRY(kernel_set_clocks(k, err));
     }
     TRY(take_data(k, err));
     *out = k;

@@ -6,10 +6,10 @@
 //
 // Why the flag travels with the data in a small message. A store into a neighbour's memory is on
 // its way for about a microsecond, and two stores may arrive in either order. To write data, wait
-// until it has arrived, and then raise a flag costs two such journeys. A packet is one 128-bit store
-// of 96 bits of data and 32 bits of flag: whoever sees the flag has the data, since a store of one
-// value is never seen in part. A quarter of what is sent is flags, which does not matter where the
-// journey is all that counts.
+// until it has arrived, and then raise a flag costs two such journeys. A packet is one store of 128
+// bits, 96 of data and 32 of flag: whoever sees the flag has the data, since a store of one value is
+// never seen in part. A quarter of what is sent is flags, which does not matter where the journey is
+// all that counts.
 //
 // What release and acquire promise (packets do without; vectors need them). A block writes its
 // slice of a segment with ordinary stores and then stores the flag with `release`: nobody who sees
