@@ -16,6 +16,22 @@
         ck_assert_msg((call) == STATUS_OK, "%s", err.text);                                       \
     } while (0)
 
+/* Open as long as the suite runs, so that peer access is not enabled anew for each test. */
+static struct device *holder;
+
+static void hold_links(void)
+{
+    struct contract_setup s;
+    contract_setup(&s, BACKEND_CUDA, 8, DTYPE_FLOAT32);
+    OK(device_open(BACKEND_CUDA, &holder, &s.setup, &err));
+}
+
+static void let_links_go(void)
+{
+    holder->verbs->close(holder);
+    holder = NULL;
+}
+
 struct rig {
     struct bench bench;
     struct ring_kernel *kernel;
@@ -425,6 +441,7 @@ Suite *kernel_contract_suite(void)
 {
     Suite *suite = suite_create("kernel: cuda");
     TCase *tests = tcase_create("the ring inside one kernel");
+    tcase_add_unchecked_fixture(tests, hold_links, let_links_go);
     tcase_add_test(tests, every_type_and_redop);
     tcase_add_test(tests, every_count);
     tcase_add_test(tests, nan_and_infinity_pass_through);
@@ -436,6 +453,7 @@ Suite *kernel_contract_suite(void)
     tcase_add_test(tests, too_many_ranks_on_a_device_are_refused);
     suite_add_tcase(suite, tests);
     TCase *again = tcase_create("again and again");
+    tcase_add_unchecked_fixture(again, hold_links, let_links_go);
     tcase_add_test(again, calls_of_random_sizes_behind_each_other);
     suite_add_tcase(suite, again);
     return suite;
