@@ -14,7 +14,7 @@ struct host_item {
     enum host_kind kind;
     struct span from, to;
     int64_t ns;                 /* delay; compute: it takes no less */
-    int64_t queued_ns;          /* when the host has queued it */
+    int64_t queued_ns;          /* when the host has queued it; of the graph: since its launch */
     union {
         int64_t event;          /* record, wait */
         enum redop redop;       /* reduce */
