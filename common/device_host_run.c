@@ -232,7 +232,8 @@ static void advance(struct run *run, int id, int after_op)
 {
     struct host_stream *stream = &run->h->streams[id];
     const struct device_model *model = &run->h->model;
-    const int64_t wait_ns = run->h->launched ? model->graph_edge_ns : model->wait_ns;
+    const int64_t wait_ns = run->h->launched ? model->graph_edge_ns + model->graph_wait_ns
+                                             : model->wait_ns;
     for (; stream->head < stream->n_items; stream->head++) {
         const struct host_item *item = &stream->items[stream->head];
         if (!run->h->random)

@@ -36,6 +36,7 @@ static const struct field {
     TIME("wait_latency", wait_ns, "eager: from an event to what waits for it"),
     TIME("graph_launch", graph_launch_ns, "before a graph's first op"),
     TIME("graph_edge", graph_edge_ns, "between its ops that depend on each other"),
+    LATER("graph_wait", graph_wait_ns, "more, where they are of different lanes"),
 };
 #define N_FIELDS (int)(sizeof fields / sizeof *fields)
 

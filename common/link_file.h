@@ -6,8 +6,8 @@
  *     ...
  *
  * '#' begins a comment. Every name of the table is there once, in any order; nothing else is.
- * (queue_graph came later: a file without it means 0.) Times are whole nanoseconds, rates GB/s =
- * 1e9 bytes per second.
+ * (queue_graph and graph_wait came later: a file without one means 0.) Times are whole nanoseconds,
+ * rates GB/s = 1e9 bytes per second.
  */
 #ifndef COMMON_LINK_FILE_H
 #define COMMON_LINK_FILE_H

@@ -1412,6 +1412,7 @@ queue_graph     350 ns
 wait_latency    1200 ns
 graph_launch    7000 ns
 graph_edge      900 ns
+graph_wait      600 ns
 END
 numbers() { sed 's/ *#.*//; /^$/d; s/  */ /g' "$1"; }
 run bench -g 2 --link own.link --fit back.link --json fit.json
