@@ -16,8 +16,9 @@
 
 #define LEAST_GRAPHED ((int64_t)1 << 20) /* bytes of a graph's ops: small copies are kernels */
 #define MOST_GRAPHED ((int64_t)64 << 20)
+#define BESIDE_COUNT ((int64_t)2 << 20) /* elements of an add beside a compute */
 
-enum shape { RECORDS, COPIES, ADDS, CHAINS, COMPUTES };
+enum shape { RECORDS, COPIES, ADDS, CHAINS, COMPUTES, COMPUTES_AND_ADDS };
 
 struct trial {
     enum shape shape;
@@ -26,6 +27,7 @@ struct trial {
     int n;               /* ops of a rank; of chains, rounds: copy, add, copy */
     int64_t hold_ns;     /* all begins behind a compute of this length; 0: at once */
     int64_t compute_ns;  /* of computes */
+    enum device_work work;
 };
 
 /* What a trial took, or by how much a longer one took more. */
@@ -91,10 +93,9 @@ static enum status plan_rows(struct plan *plan, const struct trial *t, const int
     enum status status = STATUS_OK;
     for (int i = 0; i < t->n; i++)
         for (int rank = 0; rank < plan->n_ranks; rank++) {
-            const struct op op = t->shape == COPIES     ? copy_of(plan, t, rank, i)
-                                 : t->shape == ADDS     ? add_of(t, rank, i)
-                                 : t->shape == COMPUTES ? compute_of(rank, t->compute_ns)
-                                                        : op_of(OP_REDUCE, rank);
+            const struct op op = t->shape == COPIES ? copy_of(plan, t, rank, i)
+                                 : t->shape == ADDS ? add_of(t, rank, i)
+                                                    : op_of(OP_REDUCE, rank);
             const struct wait wait = {i == 0 ? held[rank] : NONE, WAIT_SERIAL};
             TRY(plan_append(plan, op, &wait, 1, NULL, err));
         }
@@ -140,6 +141,23 @@ out:
     return status;
 }
 
+/* Beside each compute of a rank, once the one before has ended, an add, or none. */
+static enum status plan_computes(struct plan *plan, const struct trial *t, const int64_t *held,
+                                 struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t last = NONE;
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        for (int i = 0; i < t->n; i++) {
+            const struct wait wait = {i == 0 ? held[rank] : last, WAIT_SERIAL};
+            TRY(plan_append(plan, compute_of(rank, t->compute_ns), NULL, 0, &last, err));
+            if (t->shape == COMPUTES_AND_ADDS)
+                TRY(plan_append(plan, add_of(t, rank, i), &wait, 1, NULL, err));
+        }
+out:
+    return status;
+}
+
 static enum status make_plan(const struct fit *f, const struct trial *t, struct plan *plan)
 {
     enum status status = STATUS_OK;
@@ -153,8 +171,9 @@ static enum status make_plan(const struct fit *f, const struct trial *t, struct 
         if (t->hold_ns > 0)
             TRY(plan_append(plan, compute_of(rank, t->hold_ns), NULL, 0, &held[rank], f->err));
     }
-    TRY(t->shape == CHAINS ? plan_chains(plan, t, held, f->err)
-                           : plan_rows(plan, t, held, f->err));
+    TRY(t->shape == CHAINS  ? plan_chains(plan, t, held, f->err)
+        : t->shape > CHAINS ? plan_computes(plan, t, held, f->err)
+                            : plan_rows(plan, t, held, f->err));
 out:
     free(held);
     return status;
@@ -169,7 +188,7 @@ static enum status try_plan(const struct fit *f, const struct trial *t, int laun
     struct plan plan = {0};
     struct sampled sampled;
     TRY(make_plan(f, t, &plan));
-    const struct sample_way way = {.engine = t->engine, .launches = launches};
+    const struct sample_way way = {.engine = t->engine, .launches = launches, .work = t->work};
     TRY(sample_plan(f->s, &plan, &way, &sampled, f->err));
     if (sampled.staged)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: some ranks have no peer access to the next one; "
@@ -203,7 +222,7 @@ static enum status try_held(const struct fit *f, struct trial t, double *ns)
     const int64_t each = m->queue_copy_ns + m->queue_kernel_ns + 2 * m->queue_record_ns +
                          2 * m->queue_wait_ns;
     struct cost more;
-    t.hold_ns = HOLD_NS + (t.shape == CHAINS ? 12 : 6) * each * t.n * f->s->n_ranks;
+    t.hold_ns = HOLD_NS + (t.shape >= CHAINS ? 12 : 6) * each * t.n * f->s->n_ranks;
     if (t.hold_ns > DEVICE_MAX_DELAY_NS)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: queueing takes the host so long (%.4g us for one "
                  "op of a kind) that it cannot be kept apart from the devices' time",
@@ -315,12 +334,17 @@ out:
     return status;
 }
 
+static int64_t add_ns(const struct device_model *m, int64_t bytes)
+{
+    return m->kernel_latency_ns + llround(3 * (double)bytes / m->memory_GBps);
+}
+
 /* A round, of ops of so many bytes, as the model has them by now: so what is found for waits, edges
  * and launches makes up, together with these, the chain that was measured. */
 static double round_ns(const struct device_model *m, int64_t bytes)
 {
     return (double)(2 * (m->link_latency_ns + llround((double)bytes / m->link_GBps)) +
-                    m->kernel_latency_ns + llround(3 * (double)bytes / m->memory_GBps));
+                    add_ns(m, bytes));
 }
 
 static enum status fit_waits(struct fit *f)
@@ -330,6 +354,25 @@ static enum status fit_waits(struct fit *f)
     double ns;
     TRY(try_held(f, t, &ns));
     f->model->wait_ns = no_less_than_0((ns - round_ns(f->model, sizeof(float))) / 3);
+out:
+    return status;
+}
+
+/* The computes fill the device, and each outlasts its add. */
+static enum status fit_sharing(struct fit *f)
+{
+    enum status status = STATUS_OK;
+    const int64_t add = add_ns(f->model, 4 * BESIDE_COUNT);
+    const int64_t ns = 100000 + 4 * (add + f->model->wait_ns);
+    struct trial t = {.shape = COMPUTES, .count = BESIDE_COUNT, .n = N_ROUNDS,
+                      .work = WORK_ARITHMETIC,
+                      .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
+    double alone, beside;
+    TRY(try_held(f, t, &alone));
+    t.shape = COMPUTES_AND_ADDS;
+    TRY(try_held(f, t, &beside));
+    const int64_t percent = no_less_than_0(100 * (beside - alone) / (double)add);
+    f->model->add_takes_percent = percent < LINK_MAX_PERCENT ? percent : LINK_MAX_PERCENT;
 out:
     return status;
 }
@@ -392,6 +435,7 @@ enum status fit_measure(const struct settings *s, struct device_model *model, st
     TRY(fit_rate(&f, ADDS, 3, &model->kernel_latency_ns, &model->memory_GBps));
     link_file_round(model);
     TRY(fit_waits(&f));
+    TRY(fit_sharing(&f));
     TRY(fit_graph(&f));
 out:
     return status;

@@ -17,6 +17,7 @@
  *                  does not count. Latency and rate are the line of least squares of *relative*
  *                  errors
  *   wait_latency   chains, held back likewise, beyond what their ops take
+ *   add_takes      computes in a row, an add beside each, beyond the same computes alone
  *   graph_edge     graphs of more computes in a row against fewer, beyond the time they are given
  *   graph_wait     graphs of longer chains against shorter ones, beyond what ops and edges take
  *   graph_launch   what is left of the shorter ones

@@ -1413,6 +1413,7 @@ wait_latency    1200 ns
 graph_launch    7000 ns
 graph_edge      900 ns
 graph_wait      600 ns
+add_takes       85 %
 END
 numbers() { sed 's/ *#.*//; /^$/d; s/  */ /g' "$1"; }
 run bench -g 2 --link own.link --fit back.link --json fit.json
@@ -1427,7 +1428,7 @@ grep -v '^#' "$top/out" | awk '$NF + 0 > 0.1 || $NF + 0 < -0.1 || $(NF - 1) + 0 
 [ "$(grep -c '^  ring ' "$top/out") $(grep -c '^  overlap ' "$top/out")" = '22 2' ] ||
     complain "there are not 22 rows of rings and 2 of overlap"
 # The file has the model that was fitted, and the rows of the table.
-awk '!/^#/ && NF { name = $1 "_" ($3 == "GB/s" ? "GBps" : $3)
+awk '!/^#/ && NF { name = $1 "_" ($3 == "GB/s" ? "GBps" : $3 == "%" ? "percent" : $3)
                    if (name != "link_") printf "%s\"%s\":%s", n++ ? "," : "", name, $2 }' own.link |
     grep -qFf - fit.json || complain "another model in fit.json: $(head -c 900 fit.json)"
 grep -v '^#' "$top/out" | awk '{ print $1, $(NF - 3), $(NF - 2), $(NF - 1) }' >want

@@ -171,7 +171,7 @@ static const struct device_model queueing = {
     .name = "test", .link_latency_ns = 1500, .link_GBps = 2, .kernel_latency_ns = 250,
     .memory_GBps = 8, .queue_copy_ns = 1000, .queue_kernel_ns = 2000, .queue_record_ns = 100,
     .queue_wait_ns = 50, .wait_ns = 300, .graph_launch_ns = 5000, .graph_edge_ns = 200,
-    .graph_wait_ns = 500,
+    .graph_wait_ns = 500, .add_takes_percent = 40,
 };
 
 static void assert_times(const char *text, enum engine engine, int64_t queue_kernel_ns,
@@ -211,6 +211,21 @@ START_TEST(a_graph_has_edges)
                  "b: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
                  "c: copy 1.data[0:1000] -> 0.inbox[0:1000]\n",
                  ENGINE_GRAPH, 20000, (int64_t[]){0, 3500, 0}, (int64_t[]){3500, 7200, 3500});
+}
+END_TEST
+
+/* b begins at 4200 and lasts 1750, of which 700 are taken from a compute of its own device. */
+START_TEST(an_add_takes_time_from_a_compute)
+{
+    static const char head[] = "plan 1\nranks 2\ncount 1000\ninbox 1000\n"
+                               "a: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
+                               "b: reduce 1.inbox[0:1000] -> 1.data[0:1000] after a arrived\n";
+    for (int rank = 0; rank < 2; rank++) {
+        char text[300];
+        snprintf(text, sizeof text, "%sc: compute %d.data[0:1] takes 20000\n", head, rank);
+        assert_times(text, ENGINE_GRAPH, 0, (int64_t[]){0, 4200, 0},
+                     (int64_t[]){3500, 5950, rank == 1 ? 20700 : 20000});
+    }
 }
 END_TEST
 
@@ -410,6 +425,7 @@ Suite *run_suite(void)
     tcase_add_test(tests, the_modelled_clock_is_exact);
     tcase_add_test(tests, queueing_takes_the_hosts_time);
     tcase_add_test(tests, a_graph_has_edges);
+    tcase_add_test(tests, an_add_takes_time_from_a_compute);
     tcase_add_test(tests, samples_count_from_the_first_verb);
     tcase_add_test(tests, launching_a_graph_takes_the_hosts_time);
     tcase_add_test(tests, what_begins_late_reads_late);
