@@ -33,9 +33,14 @@
  * Queueing costs, too. One host thread queues everything: each verb takes it queue_.._ns, and
  * nothing happens on a device before the verb that asks for it is over. Behind a wait a stream goes
  * on wait_ns after the event at the earliest. Launching a graph takes the host queue_graph_ns for
- * each copy and kernel in it, and nothing for records and waits. The graph begins graph_launch_ns
- * after that, and after the one before has ended; there an op begins graph_edge_ns after the last
- * of those that it comes behind, by a wait or on its stream. */
+ * each copy and kernel in it, in the order in which they were kept, and nothing for records and
+ * waits; none begins before the host has come past it. The graph begins graph_launch_ns after the
+ * host has come past the first of them, and after the graph before has ended; there an op begins
+ * graph_edge_ns after the one before it on its stream, and graph_edge_ns + graph_wait_ns after
+ * those that it waits for.
+ *
+ * Adds take turns with computes: a compute that runs on a device where an add begins lasts longer
+ * by add_takes_percent of the time that the add lasts. */
 struct device_model {
     char name[64];             /* of the link, as printed */
     int64_t link_latency_ns;
@@ -44,7 +49,8 @@ struct device_model {
     double memory_GBps;
     int64_t queue_copy_ns, queue_kernel_ns, queue_record_ns, queue_wait_ns, queue_graph_ns;
     int64_t wait_ns;
-    int64_t graph_launch_ns, graph_edge_ns;
+    int64_t graph_launch_ns, graph_edge_ns, graph_wait_ns;
+    int64_t add_takes_percent;
     int slow_ranks[2];         /* copies between these two take slow_times as long; 0: none does */
     double slow_times;
 };

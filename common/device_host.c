@@ -140,7 +140,7 @@ static enum status enqueue(struct host *h, int stream, struct host_item item, st
     if (status != STATUS_OK)
         return status;
     if (h->keeping)
-        h->n_kept_ops += item.kind < HOST_RECORD;
+        item.queued_ns = (h->n_kept_ops += item.kind < HOST_RECORD) * h->model.queue_graph_ns;
     else
         item.queued_ns = h->base.facts.queued_ns += queueing(&h->model, item.kind);
     (*items)[(*n)++] = item;
@@ -331,13 +331,14 @@ static enum status host_graph_end(struct device *d, struct error *err)
     return STATUS_OK;
 }
 
-/* A launch begins once the host has queued it and the one before, if there is one, has ended: so
- * that one is carried out now. */
+/* A launch begins once the host has queued its first op and the one before, if there is one, has
+ * ended: so that one is carried out now. */
 static enum status begin_launch(struct host *h, struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t *queued_ns = &h->base.facts.queued_ns, begin_ns;
-    begin_ns = *queued_ns += h->n_kept_ops * h->model.queue_graph_ns;
+    int64_t begin_ns = h->base.facts.queued_ns;
+    if (h->n_kept_ops > 0)
+        begin_ns += h->model.queue_graph_ns;
     if (h->launched)
         TRY(host_run(h, err));
     for (int i = 0; h->launched && i < h->n_ranks * N_LANES; i++)
@@ -357,12 +358,16 @@ static enum status host_graph_launch(struct device *d, struct error *err)
         return fail(err, STATUS_MACHINE, "host device: other work is queued, sync comes first");
     begin_run(h);
     TRY(begin_launch(h, err));
+    const int64_t host_ns = h->base.facts.queued_ns;
+    h->base.facts.queued_ns += h->n_kept_ops * h->model.queue_graph_ns;
     for (int i = 0; i < h->n_ranks * N_LANES; i++) {
         struct host_stream *s = &h->streams[i];
         TRY(make_room((void **)&s->items, s->n_kept, &s->capacity, sizeof *s->items,
                       "the queue of a stream", err));
         if (s->n_kept > 0)
             memcpy(s->items, s->kept, (size_t)s->n_kept * sizeof *s->items);
+        for (int64_t k = 0; k < s->n_kept; k++)
+            s->items[k].queued_ns += host_ns;
         s->n_items = s->n_kept;
     }
     h->queued = h->launched = 1;

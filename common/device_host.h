@@ -14,7 +14,7 @@ struct host_item {
     enum host_kind kind;
     struct span from, to;
     int64_t ns;                 /* delay; compute: it takes no less */
-    int64_t queued_ns;          /* when the host has queued it */
+    int64_t queued_ns;          /* when the host has queued it; of the graph: since its launch */
     union {
         int64_t event;          /* record, wait */
         enum redop redop;       /* reduce */
@@ -36,6 +36,7 @@ struct host_stream {
     int64_t n_items, capacity, head;
     int64_t time_ns;             /* when what precedes items[head] was done */
     int busy;                    /* items[head] has begun */
+    int64_t late_ns;             /* so much later than it was to end it will */
     int ended;                   /* an op of this run has ended here, the last one at ... */
     int64_t end_ns;
     struct host_item *kept;      /* owned: of the graph */

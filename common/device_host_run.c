@@ -32,6 +32,7 @@ struct run {
     struct flight *flights;  /* model: a heap, the next to end on top; random: in no order */
     int n_flights;
     int64_t n_begun;
+    int n_computing;         /* computes in flight */
     int *ready, n_ready;     /* random: streams that may begin an op */
     int *awake, n_awake;     /* streams to look at again */
     int64_t now_ns;
@@ -175,17 +176,33 @@ static struct flight pop_flight(struct run *run, int which)
     return out;
 }
 
+/* An add that takes so long begins: what computes on its device ends later. */
+static void delay_computes(struct run *run, int rank, int64_t ns)
+{
+    const struct host *h = run->h;
+    for (int i = 0; run->n_computing > 0 && i < h->n_ranks * N_LANES; i++) {
+        struct host_stream *stream = &h->streams[i];
+        if (stream->busy && stream->items[stream->head].kind == HOST_COMPUTE &&
+            h->device_of[i / N_LANES] == h->device_of[rank])
+            stream->late_ns += llround((double)ns * (double)h->model.add_takes_percent / 100);
+    }
+}
+
 static void begin_op(struct run *run, int id)
 {
     struct host_stream *stream = &run->h->streams[id];
     const struct host_item *item = &stream->items[stream->head];
     const struct span nothing = {.count = 0};
     int adds = item->kind == HOST_REDUCE || item->kind == HOST_SCALE;
+    const int64_t ns = duration(run->h, item);
+    if (item->kind == HOST_REDUCE && run->h->model.add_takes_percent > 0)
+        delay_computes(run, id / N_LANES, ns);
     stream->busy = 1;
+    stream->late_ns = 0;
+    run->n_computing += item->kind == HOST_COMPUTE;
     watch(run->h, &stream->reads[0], item->from);
     watch(run->h, &stream->reads[1], adds ? item->to : nothing);
-    push_flight(run, (struct flight){id, run->n_begun++,
-                                     stream->time_ns + duration(run->h, item), 0});
+    push_flight(run, (struct flight){id, run->n_begun++, stream->time_ns + ns, 0});
 }
 
 static enum status end_op(struct run *run, struct flight f)
@@ -199,6 +216,7 @@ static enum status end_op(struct run *run, struct flight f)
         stream->reads[i].kept = NULL;
     }
     stream->busy = 0;
+    run->n_computing -= stream->items[stream->head].kind == HOST_COMPUTE;
     stream->head++;
     stream->ended = 1;
     stream->time_ns = stream->end_ns = run->now_ns;
@@ -232,7 +250,8 @@ static void advance(struct run *run, int id, int after_op)
 {
     struct host_stream *stream = &run->h->streams[id];
     const struct device_model *model = &run->h->model;
-    const int64_t wait_ns = run->h->launched ? model->graph_edge_ns : model->wait_ns;
+    const int64_t wait_ns = run->h->launched ? model->graph_edge_ns + model->graph_wait_ns
+                                             : model->wait_ns;
     for (; stream->head < stream->n_items; stream->head++) {
         const struct host_item *item = &stream->items[stream->head];
         if (!run->h->random)
@@ -279,10 +298,17 @@ static enum status happens_next(struct run *run)
 {
     if (!run->h->random) {
         struct flight f = pop_flight(run, 0);
+        int64_t *late_ns = &run->h->streams[f.stream].late_ns;
         run->now_ns = f.end_ns;
-        if (!f.begins)
+        if (f.begins) {
+            begin_op(run, f.stream);
+        } else if (*late_ns > 0) {
+            f.end_ns += *late_ns;
+            *late_ns = 0;
+            push_flight(run, f);
+        } else {
             return end_op(run, f);
-        begin_op(run, f.stream);
+        }
         return STATUS_OK;
     }
     run->now_ns += RANDOM_TICK_NS;

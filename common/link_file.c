@@ -17,13 +17,15 @@
 
 static const struct field {
     const char *name, *comment;
-    int is_rate; /* a double; otherwise an int64_t of ns */
+    enum unit { NS, GBPS, PERCENT } unit;
     int may_lack; /* 0 in files that were written before it was there */
     size_t offset;
 } fields[] = {
-#define TIME(name, member, comment) {name, comment, 0, 0, offsetof(struct device_model, member)}
-#define LATER(name, member, comment) {name, comment, 0, 1, offsetof(struct device_model, member)}
-#define RATE(name, member, comment) {name, comment, 1, 0, offsetof(struct device_model, member)}
+#define FIELD(name, unit, may_lack, member, comment) \
+    {name, comment, unit, may_lack, offsetof(struct device_model, member)}
+#define TIME(name, member, comment) FIELD(name, NS, 0, member, comment)
+#define LATER(name, member, comment) FIELD(name, NS, 1, member, comment)
+#define RATE(name, member, comment) FIELD(name, GBPS, 0, member, comment)
     TIME("copy_latency", link_latency_ns, "a copy: latency + bytes / rate"),
     RATE("copy_rate", link_GBps, NULL),
     TIME("kernel_latency", kernel_latency_ns, "a kernel: latency + bytes touched / rate"),
@@ -36,10 +38,21 @@ static const struct field {
     TIME("wait_latency", wait_ns, "eager: from an event to what waits for it"),
     TIME("graph_launch", graph_launch_ns, "before a graph's first op"),
     TIME("graph_edge", graph_edge_ns, "between its ops that depend on each other"),
+    LATER("graph_wait", graph_wait_ns, "more, where they are of different lanes"),
+    FIELD("add_takes", PERCENT, 1, add_takes_percent, "of an add's time, from computes beside it"),
 };
 #define N_FIELDS (int)(sizeof fields / sizeof *fields)
 
-static int64_t *time_of(struct device_model *model, const struct field *field)
+static const struct {
+    const char *name, *in_json;
+    int is_rate; /* a double; otherwise an int64_t, up to `most` */
+    int most;
+} units[] = {
+    [NS] = {"ns", "ns", 0, LINK_MAX_NS}, [GBPS] = {"GB/s", "GBps", 1, 0},
+    [PERCENT] = {"%", "percent", 0, LINK_MAX_PERCENT},
+};
+
+static int64_t *whole_of(struct device_model *model, const struct field *field)
 {
     return (int64_t *)(void *)((char *)model + field->offset);
 }
@@ -92,7 +105,8 @@ static enum status take_field(struct reader *r, int n, char words[4][MAX_LINE])
     if (i == N_FIELDS)
         return fail(r->err, STATUS_USAGE, "%s:%d: '%s' is no number of a link; %s, for one, is",
                     quote_path(r->path).text, r->line, quote_text(words[0]).text, fields[0].name);
-    const char *unit = fields[i].is_rate ? "GB/s" : "ns";
+    const char *unit = units[fields[i].unit].name;
+    const int most = units[fields[i].unit].most;
     if (r->seen[i])
         return fail(r->err, STATUS_USAGE, "%s:%d: %s stands in line %d already",
                     quote_path(r->path).text, r->line, words[0], r->seen[i]);
@@ -100,12 +114,11 @@ static enum status take_field(struct reader *r, int n, char words[4][MAX_LINE])
         return fail(r->err, STATUS_USAGE, "%s:%d: %s: one number and the unit %s are wanted",
                     quote_path(r->path).text, r->line, words[0], unit);
     r->seen[i] = r->line;
-    if (fields[i].is_rate)
+    if (units[fields[i].unit].is_rate)
         return take_rate(r, words[0], words[1], rate_of(r->model, &fields[i]));
-    if (!parse_count(words[1], 0, LINK_MAX_NS, 0, time_of(r->model, &fields[i])))
+    if (!parse_count(words[1], 0, most, 0, whole_of(r->model, &fields[i])))
         return fail(r->err, STATUS_USAGE, "%s:%d: %s %s: a whole number from 0 to %d is wanted",
-                    quote_path(r->path).text, r->line, words[0], quote_text(words[1]).text,
-                    LINK_MAX_NS);
+                    quote_path(r->path).text, r->line, words[0], quote_text(words[1]).text, most);
     return STATUS_OK;
 }
 
@@ -184,10 +197,11 @@ void link_file_write(const struct device_model *model, FILE *file)
     fprintf(file, "link %d\n", LINK_FILE_VERSION);
     for (int i = 0; i < N_FIELDS; i++) {
         const struct field *field = &fields[i];
-        if (field->is_rate)
-            snprintf(number, sizeof number, "%.4g GB/s", *rate_of(&own, field));
+        const char *unit = units[field->unit].name;
+        if (units[field->unit].is_rate)
+            snprintf(number, sizeof number, "%.4g %s", *rate_of(&own, field), unit);
         else
-            snprintf(number, sizeof number, "%" PRId64 " ns", *time_of(&own, field));
+            snprintf(number, sizeof number, "%" PRId64 " %s", *whole_of(&own, field), unit);
         fprintf(file, field->comment ? "%-15s %-16s # %s\n" : "%-15s %s\n", field->name, number,
                 field->comment);
     }
@@ -199,11 +213,11 @@ void link_file_json(const struct device_model *model, FILE *file)
     char number[FORMAT_SIZE];
     for (int i = 0; i < N_FIELDS; i++) {
         const struct field *field = &fields[i];
-        fprintf(file, "%c\"%s_%s\":", i ? ',' : '{', field->name, field->is_rate ? "GBps" : "ns");
-        if (field->is_rate)
+        fprintf(file, "%c\"%s_%s\":", i ? ',' : '{', field->name, units[field->unit].in_json);
+        if (units[field->unit].is_rate)
             fputs(format_json_number(*rate_of(&own, field), number), file);
         else
-            fprintf(file, "%" PRId64, *time_of(&own, field));
+            fprintf(file, "%" PRId64, *whole_of(&own, field));
     }
     fputc('}', file);
 }
@@ -212,7 +226,7 @@ void link_file_round(struct device_model *model)
 {
     char number[32];
     for (int i = 0; i < N_FIELDS; i++)
-        if (fields[i].is_rate) {
+        if (units[fields[i].unit].is_rate) {
             snprintf(number, sizeof number, "%.4g", *rate_of(model, &fields[i]));
             *rate_of(model, &fields[i]) = strtod(number, NULL);
         }

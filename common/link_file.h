@@ -6,8 +6,8 @@
  *     ...
  *
  * '#' begins a comment. Every name of the table is there once, in any order; nothing else is.
- * (queue_graph came later: a file without it means 0.) Times are whole nanoseconds, rates GB/s =
- * 1e9 bytes per second.
+ * (queue_graph, graph_wait and add_takes came later: a file without one means 0.) Times are whole
+ * nanoseconds, rates GB/s = 1e9 bytes per second, shares whole percents.
  */
 #ifndef COMMON_LINK_FILE_H
 #define COMMON_LINK_FILE_H
@@ -18,6 +18,7 @@
 
 #define LINK_FILE_VERSION 1
 #define LINK_MAX_NS 1000000000 /* of any of the times; rates are from 1e-6 to 1e6 GB/s */
+#define LINK_MAX_PERCENT 10000
 
 /* Whether --link's argument means a file: it has a dot or a slash and is no GBps:us, or is one. */
 int link_file_is_meant(const char *text);

@@ -8,20 +8,26 @@
 #include "ring/sampled.h"
 
 #define N_QUEUED 48     /* ops of a rank, in the shorter of two rows that are queued */
-#define N_PAIRS 8       /* copies, and adds, of a rank in the shorter of two chains */
-#define N_GRAPH_PAIRS 5 /* in the longer of two graphs; the shorter has one */
+#define N_ROUNDS 8      /* of the shorter of two chains */
+#define N_GRAPHED 5     /* rounds, or computes, of the longer of two graphs; the shorter has one */
 #define N_LAUNCHES 10
 #define FINEST_NS 100.0 /* nothing is measured so well that less would be an error */
 #define HOLD_NS 200000  /* longer than the host needs: the first of many launches is slow */
 
-enum shape { RECORDS, COPIES, ADDS, CHAINS };
+#define LEAST_GRAPHED ((int64_t)1 << 20) /* bytes of a graph's ops: small copies are kernels */
+#define MOST_GRAPHED ((int64_t)64 << 20)
+#define BESIDE_COUNT ((int64_t)2 << 20) /* elements of an add beside a compute */
+
+enum shape { RECORDS, COPIES, ADDS, CHAINS, COMPUTES, COMPUTES_AND_ADDS };
 
 struct trial {
     enum shape shape;
     enum engine engine;
     int64_t count;       /* elements of an op */
-    int n;               /* ops of a rank; of chains, its copies, and as many adds */
+    int n;               /* ops of a rank; of chains, rounds: copy, add, copy */
     int64_t hold_ns;     /* all begins behind a compute of this length; 0: at once */
+    int64_t compute_ns;  /* of computes */
+    enum device_work work;
 };
 
 /* What a trial took, or by how much a longer one took more. */
@@ -53,6 +59,23 @@ static struct op copy_of(const struct plan *plan, const struct trial *t, int ran
     return op;
 }
 
+/* What the add made, to the lower half of the next one's data. */
+static struct op sum_of(const struct plan *plan, const struct trial *t, int rank)
+{
+    struct op op = op_of(OP_COPY, rank);
+    op.src = (struct span){rank, MEMORY_DATA, t->count, t->count};
+    op.dst = (struct span){(rank + 1) % plan->n_ranks, MEMORY_DATA, 0, t->count};
+    return op;
+}
+
+static struct op compute_of(int rank, int64_t ns)
+{
+    struct op op = op_of(OP_COMPUTE, rank);
+    op.dst = (struct span){rank, MEMORY_DATA, 0, 1};
+    op.cost_ns = ns;
+    return op;
+}
+
 /* Of the inbox, to the upper half: rows of copies and of adds touch different memory. */
 static struct op add_of(const struct trial *t, int rank, int i)
 {
@@ -80,34 +103,58 @@ out:
     return status;
 }
 
-/* Every rank copies to the next, which adds, and copies again: each op is on another lane than the
- * op it waits for, and every second one on another rank, as in a ring. */
+/* Round by round every rank copies to the next, which adds, and copies the sum, which the next copy
+ * sends on: each op waits for one of another lane, and two of three for one of another rank, as in
+ * a ring. (With more than two ranks some wait for readers, too, who are done long before.) */
 static enum status plan_chains(struct plan *plan, const struct trial *t, const int64_t *held,
                                struct error *err)
 {
     enum status status = STATUS_OK;
     const int n = plan->n_ranks;
-    int64_t *adds = NULL, *copies = NULL; /* adds: of each rank, the last three by turns */
-    TRY(allocate((void **)&adds, 3 * n, sizeof *adds, "a plan", err));
-    TRY(allocate((void **)&copies, n, sizeof *copies, "a plan", err));
-    for (int i = 0; i < 3 * n; i++)
-        adds[i] = i / n == 2 ? held[i % n] : NONE;
+    int64_t *ids = NULL;
+    TRY(allocate((void **)&ids, 5 * n, sizeof *ids, "a plan", err));
+    int64_t *sums = ids, *copies = ids + n, *adds[3] = {ids + 2 * n, ids + 3 * n, ids + 4 * n};
+    for (int i = 0; i < 5 * n; i++)
+        ids[i] = NONE;
     for (int i = 0; i < t->n; i++) {
-        const int64_t *last = &adds[(i + 2) % 3 * n], *before = &adds[(i + 1) % 3 * n];
+        const int64_t *before = adds[(i + 1) % 3];
         for (int rank = 0; rank < n; rank++) {
-            const struct wait waits[] = {{last[rank], WAIT_READY},
+            const struct wait waits[] = {{i == 0 ? held[rank] : sums[(rank + n - 1) % n],
+                                          WAIT_ARRIVED},
                                          {before[(rank + 1) % n], WAIT_DRAINED}};
             TRY(plan_append(plan, copy_of(plan, t, rank, i), waits, 2, &copies[rank], err));
         }
         for (int rank = 0; rank < n; rank++) {
-            const struct wait wait = {copies[(rank + n - 1) % n], WAIT_ARRIVED};
-            TRY(plan_append(plan, add_of(t, rank, i), &wait, 1, &adds[i % 3 * n + rank], err));
+            const struct wait waits[] = {{copies[(rank + n - 1) % n], WAIT_ARRIVED},
+                                         {sums[rank], WAIT_DRAINED}};
+            TRY(plan_append(plan, add_of(t, rank, i), waits, 2, &adds[i % 3][rank], err));
+        }
+        for (int rank = 0; rank < n; rank++) {
+            const struct wait waits[] = {{adds[i % 3][rank], WAIT_READY},
+                                         {copies[(rank + 1) % n], WAIT_DRAINED}};
+            TRY(plan_append(plan, sum_of(plan, t, rank), waits, 2, &sums[rank], err));
         }
     }
     TRY(plan_drop_implied(plan, err));
 out:
-    free(adds);
-    free(copies);
+    free(ids);
+    return status;
+}
+
+/* Beside each compute of a rank, once the one before has ended, an add, or none. */
+static enum status plan_computes(struct plan *plan, const struct trial *t, const int64_t *held,
+                                 struct error *err)
+{
+    enum status status = STATUS_OK;
+    int64_t last = NONE;
+    for (int rank = 0; rank < plan->n_ranks; rank++)
+        for (int i = 0; i < t->n; i++) {
+            const struct wait wait = {i == 0 ? held[rank] : last, WAIT_SERIAL};
+            TRY(plan_append(plan, compute_of(rank, t->compute_ns), NULL, 0, &last, err));
+            if (t->shape == COMPUTES_AND_ADDS)
+                TRY(plan_append(plan, add_of(t, rank, i), &wait, 1, NULL, err));
+        }
+out:
     return status;
 }
 
@@ -120,15 +167,13 @@ static enum status make_plan(const struct fit *f, const struct trial *t, struct 
     plan->inbox_count = 2 * t->count;
     TRY(allocate((void **)&held, n, sizeof *held, "a plan", f->err));
     for (int rank = 0; rank < n; rank++) {
-        struct op op = op_of(OP_COMPUTE, rank);
-        op.dst = (struct span){rank, MEMORY_DATA, 0, 1};
-        op.cost_ns = t->hold_ns;
         held[rank] = NONE;
         if (t->hold_ns > 0)
-            TRY(plan_append(plan, op, NULL, 0, &held[rank], f->err));
+            TRY(plan_append(plan, compute_of(rank, t->hold_ns), NULL, 0, &held[rank], f->err));
     }
-    TRY(t->shape == CHAINS ? plan_chains(plan, t, held, f->err)
-                           : plan_rows(plan, t, held, f->err));
+    TRY(t->shape == CHAINS  ? plan_chains(plan, t, held, f->err)
+        : t->shape > CHAINS ? plan_computes(plan, t, held, f->err)
+                            : plan_rows(plan, t, held, f->err));
 out:
     free(held);
     return status;
@@ -143,7 +188,7 @@ static enum status try_plan(const struct fit *f, const struct trial *t, int laun
     struct plan plan = {0};
     struct sampled sampled;
     TRY(make_plan(f, t, &plan));
-    const struct sample_way way = {.engine = t->engine, .launches = launches};
+    const struct sample_way way = {.engine = t->engine, .launches = launches, .work = t->work};
     TRY(sample_plan(f->s, &plan, &way, &sampled, f->err));
     if (sampled.staged)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: some ranks have no peer access to the next one; "
@@ -168,7 +213,7 @@ out:
     return status;
 }
 
-/* What one op more of a rank takes the devices (of chains: a copy and an add), held back until the
+/* What one op more of a rank takes the devices (of chains: a round), held back until the
  * host has queued the longer plan, so that its time does not count. */
 static enum status try_held(const struct fit *f, struct trial t, double *ns)
 {
@@ -177,7 +222,7 @@ static enum status try_held(const struct fit *f, struct trial t, double *ns)
     const int64_t each = m->queue_copy_ns + m->queue_kernel_ns + 2 * m->queue_record_ns +
                          2 * m->queue_wait_ns;
     struct cost more;
-    t.hold_ns = HOLD_NS + 6 * each * t.n * f->s->n_ranks;
+    t.hold_ns = HOLD_NS + (t.shape >= CHAINS ? 12 : 6) * each * t.n * f->s->n_ranks;
     if (t.hold_ns > DEVICE_MAX_DELAY_NS)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: queueing takes the host so long (%.4g us for one "
                  "op of a kind) that it cannot be kept apart from the devices' time",
@@ -188,12 +233,13 @@ out:
     return status;
 }
 
-/* Of a graph with so many pairs in each chain, what a launch more takes, behind others. */
-static enum status try_launch(const struct fit *f, int n_pairs, double *ns)
+/* As a graph, what a launch more takes, behind others. */
+static enum status try_launch(const struct fit *f, struct trial t, int n, double *ns)
 {
     enum status status = STATUS_OK;
-    const struct trial t = {.shape = CHAINS, .engine = ENGINE_GRAPH, .count = 1, .n = n_pairs};
     struct cost some, more;
+    t.engine = ENGINE_GRAPH;
+    t.n = n;
     TRY(try_plan(f, &t, N_LAUNCHES, &some));
     TRY(try_plan(f, &t, 2 * N_LAUNCHES, &more));
     *ns = (more.ns - some.ns) / N_LAUNCHES;
@@ -226,7 +272,7 @@ static enum status fit_queueing(struct fit *f)
     m->queue_kernel_ns = no_less_than_0(each[ADDS] - each[RECORDS]);
     struct trial t = {.shape = CHAINS, .count = 1, .n = N_QUEUED};
     TRY(try_more(f, t, 2 * N_QUEUED, &more));
-    const double unwaited = more.ops * (each[COPIES] + each[ADDS]) / 2;
+    const double unwaited = more.ops * (2 * each[COPIES] + each[ADDS]) / 3;
     m->queue_wait_ns = no_less_than_0((more.queued_ns - unwaited) / more.waits);
     t.engine = ENGINE_GRAPH;
     TRY(try_more(f, t, 2 * N_QUEUED, &more));
@@ -288,38 +334,93 @@ out:
     return status;
 }
 
-/* A copy and an add of one element each, as the model has them by now: so what is found for waits,
- * edges and launches makes up, together with these, the chain that was measured. */
-static double pair_ns(const struct device_model *m)
+static int64_t add_ns(const struct device_model *m, int64_t bytes)
 {
-    const double bytes = sizeof(float);
-    return (double)(m->link_latency_ns + llround(bytes / m->link_GBps) + m->kernel_latency_ns +
-                    llround(3 * bytes / m->memory_GBps));
+    return m->kernel_latency_ns + llround(3 * (double)bytes / m->memory_GBps);
+}
+
+/* A round, of ops of so many bytes, as the model has them by now: so what is found for waits, edges
+ * and launches makes up, together with these, the chain that was measured. */
+static double round_ns(const struct device_model *m, int64_t bytes)
+{
+    return (double)(2 * (m->link_latency_ns + llround((double)bytes / m->link_GBps)) +
+                    add_ns(m, bytes));
 }
 
 static enum status fit_waits(struct fit *f)
 {
     enum status status = STATUS_OK;
-    const struct trial t = {.shape = CHAINS, .count = 1, .n = N_PAIRS};
+    const struct trial t = {.shape = CHAINS, .count = 1, .n = N_ROUNDS};
     double ns;
     TRY(try_held(f, t, &ns));
-    f->model->wait_ns = no_less_than_0((ns - pair_ns(f->model)) / 2);
+    f->model->wait_ns = no_less_than_0((ns - round_ns(f->model, sizeof(float))) / 3);
 out:
     return status;
 }
 
-/* A graph of n pairs takes its launch, n pairs, and an edge less than it has ops in a chain. */
+/* The computes fill the device, and each outlasts its add. */
+static enum status fit_sharing(struct fit *f)
+{
+    enum status status = STATUS_OK;
+    const int64_t add = add_ns(f->model, 4 * BESIDE_COUNT);
+    const int64_t ns = 100000 + 4 * (add + f->model->wait_ns);
+    struct trial t = {.shape = COMPUTES, .count = BESIDE_COUNT, .n = N_ROUNDS,
+                      .work = WORK_ARITHMETIC,
+                      .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
+    double alone, beside;
+    TRY(try_held(f, t, &alone));
+    t.shape = COMPUTES_AND_ADDS;
+    TRY(try_held(f, t, &beside));
+    const int64_t percent = no_less_than_0(100 * (beside - alone) / (double)add);
+    f->model->add_takes_percent = percent < LINK_MAX_PERCENT ? percent : LINK_MAX_PERCENT;
+out:
+    return status;
+}
+
+/* Computes are given their time: long enough to hide the host, and known without a fit. */
+static enum status fit_edge(struct fit *f)
+{
+    enum status status = STATUS_OK;
+    struct device_model *m = f->model;
+    const int64_t ns = 20000 + 2 * (m->kernel_latency_ns + f->s->n_ranks * m->queue_graph_ns);
+    const struct trial t = {.shape = COMPUTES, .count = 1,
+                            .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
+    double shorter, longer;
+    TRY(try_launch(f, t, 1, &shorter));
+    TRY(try_launch(f, t, N_GRAPHED, &longer));
+    m->graph_edge_ns =
+        no_less_than_0((longer - shorter) / (N_GRAPHED - 1) - (double)t.compute_ns);
+out:
+    return status;
+}
+
+/* Bytes of a graph's ops: a copy takes no less than the host for an op of each rank, so that more
+ * ranks do not hide what the devices take. */
+static int64_t graphed_bytes(const struct fit *f)
+{
+    const struct device_model *m = f->model;
+    const double wanted = m->link_GBps * (double)(f->s->n_ranks * m->queue_graph_ns);
+    return wanted <= (double)LEAST_GRAPHED  ? LEAST_GRAPHED
+           : wanted >= (double)MOST_GRAPHED ? MOST_GRAPHED
+                                            : (int64_t)wanted / 4 * 4;
+}
+
+/* A graph of n rounds takes its launch, n rounds, and a wait less than it has ops in a chain. */
 static enum status fit_graph(struct fit *f)
 {
     enum status status = STATUS_OK;
-    const double pair = pair_ns(f->model);
+    struct device_model *m = f->model;
+    const int64_t bytes = graphed_bytes(f);
+    const struct trial t = {.shape = CHAINS, .count = bytes / 4};
+    const double round = round_ns(m, bytes);
     double shorter, longer;
-    TRY(try_launch(f, 1, &shorter));
-    TRY(try_launch(f, N_GRAPH_PAIRS, &longer));
-    const double edge = ((longer - shorter) / (N_GRAPH_PAIRS - 1) - pair) / 2;
-    f->model->graph_edge_ns = no_less_than_0(edge);
-    f->model->graph_launch_ns =
-        no_less_than_0(shorter - pair - (double)f->model->graph_edge_ns);
+    TRY(fit_edge(f));
+    TRY(try_launch(f, t, 1, &shorter));
+    TRY(try_launch(f, t, N_GRAPHED, &longer));
+    const double wait = ((longer - shorter) / (N_GRAPHED - 1) - round) / 3;
+    m->graph_wait_ns = no_less_than_0(wait - (double)m->graph_edge_ns);
+    m->graph_launch_ns =
+        no_less_than_0(shorter - round - 2 * (double)(m->graph_edge_ns + m->graph_wait_ns));
 out:
     return status;
 }
@@ -334,6 +435,7 @@ enum status fit_measure(const struct settings *s, struct device_model *model, st
     TRY(fit_rate(&f, ADDS, 3, &model->kernel_latency_ns, &model->memory_GBps));
     link_file_round(model);
     TRY(fit_waits(&f));
+    TRY(fit_sharing(&f));
     TRY(fit_graph(&f));
 out:
     return status;

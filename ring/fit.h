@@ -17,13 +17,17 @@
  *                  does not count. Latency and rate are the line of least squares of *relative*
  *                  errors
  *   wait_latency   chains, held back likewise, beyond what their ops take
- *   graph_edge     graphs of longer chains against shorter ones, beyond what the ops take
+ *   add_takes      computes in a row, an add beside each, beyond the same computes alone
+ *   graph_edge     graphs of more computes in a row against fewer, beyond the time they are given
+ *   graph_wait     graphs of longer chains against shorter ones, beyond what ops and edges take
  *   graph_launch   what is left of the shorter ones
  *
- * A chain is what a ring is made of: every rank copies to the next, which adds, and then copies
- * what it has; all ranks at once. Half of the waits are for an op of another rank, and all of them
- * for one of another lane. A graph is launched many times, and the difference of two numbers of
- * launches counts, so that the first one and the sync fall out.
+ * A chain is what a ring is made of: every rank copies to the next, which adds, and copies the sum
+ * to the next, which copies it on; all ranks at once. Two of three waits are for an op of another
+ * rank, and all of them for one of another lane. A graph is launched many times, and the difference
+ * of two numbers of launches counts, so that the first one and the sync fall out. The ops of a
+ * graph's chains are of 1 MiB, or more where the host would else be slower than the devices: small
+ * copies within a graph are made otherwise than large ones, and begin sooner.
  *
  * On simulated GPUs this fits the modelled clock itself and gives its numbers back.
  */

@@ -61,7 +61,9 @@ static void print_head(const struct settings *s, const struct device_model *m, F
             "# a copy: %.4g us + bytes / %.4g GB/s; a kernel: %.4g us + bytes touched / %.4g GB/s\n"
             "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a "
             "wait lasts %.4g\n"
-            "# a graph: %.4g us to launch, and %.4g of the host's for each op; an edge %.4g us\n"
+            "# a graph: %.4g us to launch, and %.4g of the host's for each op; an edge %.4g us, "
+            "and a wait %.4g more\n"
+            "# an add takes %" PRId64 " %% of its time from a compute beside it\n"
             "#\n"
             "# what                 engine   predicted us    measured us   error %%\n",
             s->n_ranks, quote_path(s->bench.fit).text, (double)m->link_latency_ns / 1e3,
@@ -69,7 +71,8 @@ static void print_head(const struct settings *s, const struct device_model *m, F
             (double)m->queue_copy_ns / 1e3, (double)m->queue_kernel_ns / 1e3,
             (double)m->queue_record_ns / 1e3, (double)m->queue_wait_ns / 1e3,
             (double)m->wait_ns / 1e3, (double)m->graph_launch_ns / 1e3,
-            (double)m->queue_graph_ns / 1e3, (double)m->graph_edge_ns / 1e3);
+            (double)m->queue_graph_ns / 1e3, (double)m->graph_edge_ns / 1e3,
+            (double)m->graph_wait_ns / 1e3, m->add_takes_percent);
     fflush(file);
 }
 

@@ -8,7 +8,8 @@
 #define REST                                                                                       \
     "copy_rate 392 GB/s\nkernel_latency 2000 ns\nmemory_rate 4.8e3 GB/s # of one GPU\n"            \
     "queue_copy 0 ns\nqueue_kernel 1 ns\nqueue_record 2 ns\nqueue_wait 3 ns\n"                     \
-    "wait_latency 4 ns\r\ngraph_launch 5 ns\n  graph_edge\t6 ns\nqueue_graph 7 ns"
+    "wait_latency 4 ns\r\ngraph_launch 5 ns\n  graph_edge\t6 ns\nqueue_graph 7 ns\n"               \
+    "graph_wait 8 ns\nadd_takes 9 %"
 
 static void put_file(const char *text, size_t length)
 {
@@ -31,14 +32,15 @@ START_TEST(a_file_is_read)
     ck_assert_double_eq(model.memory_GBps, 4800);
     const int64_t rest[] = {model.queue_copy_ns, model.queue_kernel_ns, model.queue_record_ns,
                             model.queue_wait_ns, model.wait_ns, model.graph_launch_ns,
-                            model.graph_edge_ns, model.queue_graph_ns};
-    for (int i = 0; i < 8; i++)
+                            model.graph_edge_ns, model.queue_graph_ns, model.graph_wait_ns,
+                            model.add_takes_percent};
+    for (int i = 0; i < 10; i++)
         ck_assert_int_eq(rest[i], i);
     ck_assert_double_eq(model.slow_times, 0);
 }
 END_TEST
 
-/* A file from before queue_graph was a number. */
+/* A file from before queue_graph and what follows were numbers. */
 START_TEST(an_older_file_is_read)
 {
     const char *text = HEAD "copy_latency 2400 ns\n" REST;
@@ -48,6 +50,8 @@ START_TEST(an_older_file_is_read)
     ck_assert_msg(link_file_read(&model, in("a.link").text, &err) == STATUS_OK, "%s", err.text);
     ck_assert_int_eq(model.graph_edge_ns, 6);
     ck_assert_int_eq(model.queue_graph_ns, 0);
+    ck_assert_int_eq(model.graph_wait_ns, 0);
+    ck_assert_int_eq(model.add_takes_percent, 0);
 }
 END_TEST
 
@@ -60,7 +64,9 @@ START_TEST(what_is_written_is_read_back)
                                   .kernel_latency_ns = 2, .memory_GBps = 1.0 / 3,
                                   .queue_copy_ns = 3, .queue_kernel_ns = 4, .queue_record_ns = 5,
                                   .queue_wait_ns = 6, .wait_ns = 7, .graph_launch_ns = 8,
-                                  .queue_graph_ns = 9, .graph_edge_ns = LINK_MAX_NS};
+                                  .queue_graph_ns = 9, .graph_edge_ns = LINK_MAX_NS,
+                                  .graph_wait_ns = 10,
+                                  .add_takes_percent = LINK_MAX_PERCENT};
     link_file_round(&model);
     ck_assert_double_eq(model.link_GBps, 123.5);
     FILE *file = fopen(in("b.link").text, "w");
@@ -81,8 +87,8 @@ static const struct {
     {"link\n", ":1: 'link': the first line"},
     {"link 1 2\n", ":1: 'link': the first line"},
     {"\nlink 2\n", ":2: link 2: version 1 is wanted"},
-    {HEAD REST, ":14: the file ends without copy_latency"},
-    {HEAD REST "\ncopy_latency 1 ns\nlink 1\n", ":16: 'link' is no number of a link"},
+    {HEAD REST, ":16: the file ends without copy_latency"},
+    {HEAD REST "\ncopy_latency 1 ns\nlink 1\n", ":18: 'link' is no number of a link"},
     {HEAD "copy_latency 1 ns\ncopy_latency 1 ns\n", ":5: copy_latency stands in line 4 already"},
     {HEAD "copy_latency 1\n", ":4: copy_latency: one number and the unit ns are wanted"},
     {HEAD "copy_latency 1 us\n", "the unit ns are wanted"},
@@ -91,6 +97,8 @@ static const struct {
     {HEAD "copy_latency 1.5 ns\n", ":4: copy_latency 1.5: a whole number from 0 to 1000000000"},
     {HEAD "copy_latency -1 ns\n", "a whole number"},
     {HEAD "copy_latency 1000000001 ns\n", "a whole number"},
+    {HEAD "add_takes 10001 %\n", ":4: add_takes 10001: a whole number from 0 to 10000 is wanted"},
+    {HEAD "add_takes 1 ns\n", ":4: add_takes: one number and the unit % are wanted"},
     {HEAD "copy_rate 0 GB/s\n", ":4: copy_rate 0: a number from 1e-6 to 1e6 is wanted"},
     {HEAD "copy_rate nan GB/s\n", "a number from"},
     {HEAD "copy_rate 1e GB/s\n", "a number from"},

@@ -170,7 +170,8 @@ END_TEST
 static const struct device_model queueing = {
     .name = "test", .link_latency_ns = 1500, .link_GBps = 2, .kernel_latency_ns = 250,
     .memory_GBps = 8, .queue_copy_ns = 1000, .queue_kernel_ns = 2000, .queue_record_ns = 100,
-    .queue_wait_ns = 50, .wait_ns = 300, .graph_launch_ns = 5000, .graph_edge_ns = 700,
+    .queue_wait_ns = 50, .wait_ns = 300, .graph_launch_ns = 5000, .graph_edge_ns = 200,
+    .graph_wait_ns = 500, .add_takes_percent = 40,
 };
 
 static void assert_times(const char *text, enum engine engine, int64_t queue_kernel_ns,
@@ -200,7 +201,7 @@ START_TEST(queueing_takes_the_hosts_time)
 }
 END_TEST
 
-/* 700 ns for each edge, on a lane, too; the host's time for queueing does not count. */
+/* 700 ns for each edge, and on a lane 200; the host's time for queueing does not count. */
 START_TEST(a_graph_has_edges)
 {
     assert_times(CHAIN, ENGINE_GRAPH, 20000, (int64_t[]){0, 4200, 6650},
@@ -209,7 +210,22 @@ START_TEST(a_graph_has_edges)
                  "a: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
                  "b: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
                  "c: copy 1.data[0:1000] -> 0.inbox[0:1000]\n",
-                 ENGINE_GRAPH, 20000, (int64_t[]){0, 3500, 0}, (int64_t[]){3500, 7700, 3500});
+                 ENGINE_GRAPH, 20000, (int64_t[]){0, 3500, 0}, (int64_t[]){3500, 7200, 3500});
+}
+END_TEST
+
+/* b begins at 4200 and lasts 1750, of which 700 are taken from a compute of its own device. */
+START_TEST(an_add_takes_time_from_a_compute)
+{
+    static const char head[] = "plan 1\nranks 2\ncount 1000\ninbox 1000\n"
+                               "a: copy 0.data[0:1000] -> 1.inbox[0:1000]\n"
+                               "b: reduce 1.inbox[0:1000] -> 1.data[0:1000] after a arrived\n";
+    for (int rank = 0; rank < 2; rank++) {
+        char text[300];
+        snprintf(text, sizeof text, "%sc: compute %d.data[0:1] takes 20000\n", head, rank);
+        assert_times(text, ENGINE_GRAPH, 0, (int64_t[]){0, 4200, 0},
+                     (int64_t[]){3500, 5950, rank == 1 ? 20700 : 20000});
+    }
 }
 END_TEST
 
@@ -238,11 +254,11 @@ START_TEST(samples_count_from_the_first_verb)
 END_TEST
 
 /* The chain has three ops, takes 10150 ns and begins 5000 ns after the launch. With 1000 ns an op
- * the second launch is queued at 6000, long before the first has ended, and only the first 3000
- * show. With 10000 an op the second is queued at 60000, when the first has ended. */
+ * the host is ahead of the devices, but for the first op. With 10000 it comes past the last op at
+ * 60000, and a copy takes 3500; while the first op of the second launch is waited for. */
 START_TEST(launching_a_graph_takes_the_hosts_time)
 {
-    static const int64_t each[] = {1000, 10000}, want_ns[] = {3000 + 30300, 60000 + 15150};
+    static const int64_t each[] = {1000, 10000}, want_ns[] = {1000 + 30300, 60000 + 3500};
     for (int i = 0; i < 2; i++) {
         struct run_options options = {.engine = ENGINE_GRAPH, .model = queueing};
         struct run_sample sample;
@@ -409,6 +425,7 @@ Suite *run_suite(void)
     tcase_add_test(tests, the_modelled_clock_is_exact);
     tcase_add_test(tests, queueing_takes_the_hosts_time);
     tcase_add_test(tests, a_graph_has_edges);
+    tcase_add_test(tests, an_add_takes_time_from_a_compute);
     tcase_add_test(tests, samples_count_from_the_first_verb);
     tcase_add_test(tests, launching_a_graph_takes_the_hosts_time);
     tcase_add_test(tests, what_begins_late_reads_late);
