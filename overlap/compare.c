@@ -43,7 +43,7 @@ static enum status possible(void *context, enum bench_engine engine, struct erro
     case BENCH_EAGER: return STATUS_OK;
     case BENCH_GRAPH: return c->staged ? bench_no_graph(why) : STATUS_OK;
     case BENCH_KERNEL: return ring_kernel_try(c->holder, s->n_ranks, s->device_of, why);
-    case BENCH_AUTO: return fail(why, STATUS_MACHINE, "with overlap it is always eager");
+    case BENCH_AUTO: return fail(why, STATUS_USAGE, "with overlap it is always eager");
     default: return step_open_calls(&c->step, why);
     }
 }

@@ -34,8 +34,9 @@ static enum status possible(void *context, enum bench_engine engine, struct erro
     case BENCH_KERNEL: return bench_try_kernel(b, why);
     case BENCH_AUTO:
         b->kernel = bench_try_kernel(b, NULL) == STATUS_OK;
-        return host ? fail(why, STATUS_MACHINE, "its table is of GPUs, and these are simulated")
-                    : STATUS_OK;
+        return host && !b->s->bench.engines_given
+                   ? fail(why, STATUS_MACHINE, "on simulated GPUs it is always eager")
+                   : STATUS_OK;
     default:
         return host ? fail(why, STATUS_MACHINE, "NCCL runs on GPUs, and these are simulated")
                     : nccl_open(&b->nccl, b->s->n_ranks, b->s->device_of, b->s->timeout_s, why);

@@ -228,6 +228,7 @@ enum status fit_rings(struct settings *s, struct fit_report *report, struct erro
     TRY(fit_measure(s, &report->model, err));
     link_file_name(&report->model, s->bench.fit);
     TRY(fit_write(s, &report->model, err));
+    interrupt_catch(); /* again: a file that is whole lets signals go */
     TRY(compare_rings(s, report, err));
 out:
     return status;

@@ -79,6 +79,12 @@ static void take_engine(const struct settings *s, struct story *story)
     story->engine = s->engine;
     if (s->engine != ENGINE_AUTO)
         return;
+    if (s->plan_file || s->bug) {
+        story->engine = ENGINE_EAGER;
+        snprintf(story->why_engine, sizeof story->why_engine, "the kernel knows no plan but the "
+                 "ring's");
+        return;
+    }
     story->engine = auto_engine(bytes, s->n_ranks, 1);
     snprintf(story->why_engine, sizeof story->why_engine, "the fastest for segments of %s",
              format_bytes(bytes / s->n_ranks, size));

@@ -100,6 +100,7 @@ enum status run_kernel_open(struct run_kernel **out, struct device *device,
     enum status status = STATUS_OK;
     struct run_kernel *k = NULL;
     *out = NULL;
+    struct error why = {""};
     TRY(allocate((void **)&k, 1, sizeof *k, "a plan's rings", err));
     k->device = device;
     k->plan = plan;
@@ -111,16 +112,18 @@ enum status run_kernel_open(struct run_kernel **out, struct device *device,
         .n_ranks = plan->n_ranks, .device_of = options->device_of, .dtype = plan->dtype,
         .redop = redop_of(plan), .count = plan->count,
         .n_recorded = options->timed ? k->n_groups : 0,
-        .timeout_ms = options->timeout_s > 0 && options->timeout_s < 20 ? options->timeout_s * 500
+        .timeout_ms = options->timeout_s > 0 && options->timeout_s < 40 ? options->timeout_s * 250
                                                                         : 0,
     };
-    if (k->n_groups > 0) /* else there is nothing that it would do, and links may not be open */
-        TRY(ring_kernel_open(&k->kernel, device, &setup, err));
+    if (device->facts.simulated || k->n_groups > 0) /* else links need not be open */
+        TRY(ring_kernel_open(&k->kernel, device, &setup, &why));
     *out = k;
     return STATUS_OK;
 out:
     run_kernel_close(k);
-    return status;
+    return why.text[0] ? fail(err, status, "--engine kernel: %s; eager, graph or auto is wanted",
+                              why.text)
+                       : status;
 }
 
 void run_kernel_close(struct run_kernel *k)

@@ -287,17 +287,17 @@ static enum status check_shown(struct settings *s, struct error *err)
 /* The kernel knows the ring, and cuts it by blocks of threads. */
 static enum status check_engine(struct settings *s, struct error *err)
 {
-    const int kernel = s->engine == ENGINE_KERNEL, any = kernel || s->engine == ENGINE_AUTO;
+    const int kernel = s->engine == ENGINE_KERNEL;
     const struct { int given; const char *option, *why; } wrong[] = {
-        {any && s->plan_file, "plan", "the ring's kernel is no player of plans"},
-        {any && s->bug, "bug", "the ring's kernel has no broken variants"},
+        {kernel && s->plan_file, "plan", "the ring's kernel is no player of plans"},
+        {kernel && s->bug, "bug", "the ring's kernel has no broken variants"},
         {kernel && s->pieces > 1, "pieces", "the ring's kernel has blocks of threads, no pieces"},
         {kernel && s->slots > 0, "slots", "the ring's kernel has an inbox of its own"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (wrong[i].given)
-            return fail(err, STATUS_USAGE, "--%s with --engine %s: %s; eager or graph is wanted",
-                        wrong[i].option, engine_name(s->engine), wrong[i].why);
+            return fail(err, STATUS_USAGE, "--%s with --engine %s: %s; eager, graph or auto is wanted",
+                        wrong[i].option, engine_name(ENGINE_KERNEL), wrong[i].why);
     return STATUS_OK;
 }
 

@@ -43,11 +43,11 @@ const char *show_engine(enum engine engine, int simulated, int two_passes, int64
 {
     const char *how = simulated ? "all ops kept, then queued as one, as a CUDA graph would be"
                                 : "all ops as one CUDA graph";
-    char kernel[96];
+    char kernel[160];
     if (engine == ENGINE_EAGER)
         return "op by op";
     snprintf(kernel, sizeof kernel, "one kernel a rank, by %s; an add and the copy behind it are "
-             "one step of it", ring_protocol_name(ring_protocol_for(bytes, n_ranks)));
+             "one step of it, which begins when the first of its data is there", ring_protocol_name(ring_protocol_for(bytes, n_ranks)));
     snprintf(text, SHOW_ENGINE_SIZE, "%s%s", engine == ENGINE_KERNEL ? kernel : how,
              two_passes ? "; the values are read in a second run, op by op" : "");
     return text;

@@ -372,13 +372,30 @@ host --bug gather-index -g 3 --engine graph
 wants_status 1
 verdict "--engine graph --bug gather-index"
 
+for arguments in '--pieces 3' '--slots 1' '--devices 0,0,1,1,0' '--link pcie3' '--trace'; do
+    # shellcheck disable=SC2086
+    host -g 5 -c 1003 --init random:7 $arguments
+    [ "$(hash_of)" = "$want" ] || complain "hash $(hash_of), not $want"
+    verdict "$arguments gives the same bits"
+done
+host -q -g 5 -c 1003 --init random:8
+[ "$(hash_of)" != "$want" ] || complain "another seed, the same hash"
+verdict "another seed gives other bits"
+
 # The ring inside one kernel is for GPUs; what it cannot be given is refused before that is asked.
-host_refused 3 "the ring's kernel runs on GPUs, and these are simulated" --engine kernel
+for n in 1 4; do
+    host_refused 3 "--engine kernel: the ring's kernel runs on GPUs, and these are simulated" \
+        --engine kernel -g $n
+done
 host_refused 2 "--pieces with --engine kernel: the ring's kernel has blocks of threads" \
     --engine kernel --pieces 2
 host_refused 2 "--slots with --engine kernel" --engine kernel --slots 3
 host_refused 2 "--bug with --engine kernel" --engine kernel --bug gather-index
-host_refused 2 "--bug with --engine auto" --engine auto --bug gather-index
+host --bug gather-index -g 3 --engine auto
+wants_status 1
+flatten
+wants_line "taken by auto: the kernel knows no plan but the ring's"
+verdict "--engine auto --bug gather-index is eager"
 host -q -g 4 -c 1003
 cp "$top/out" eager
 host -q -g 4 -c 1003 --engine auto
@@ -390,15 +407,6 @@ wants_status 0
 flatten
 wants_line 'engine eager (op by op; taken by auto: the kernel is not to be had: the ring'
 verdict "--engine auto says what it took, and why"
-for arguments in '--pieces 3' '--slots 1' '--devices 0,0,1,1,0' '--link pcie3' '--trace'; do
-    # shellcheck disable=SC2086
-    host -g 5 -c 1003 --init random:7 $arguments
-    [ "$(hash_of)" = "$want" ] || complain "hash $(hash_of), not $want"
-    verdict "$arguments gives the same bits"
-done
-host -q -g 5 -c 1003 --init random:8
-[ "$(hash_of)" != "$want" ] || complain "another seed, the same hash"
-verdict "another seed gives other bits"
 
 for arguments in '--trace' '-g 3 -c 10 --trace=json' '--schedule random:5 --trace' '-q' 'json --repeat 2'; do
     case $arguments in json*) arguments="--trace=json${arguments#json}" ;; esac
@@ -1385,7 +1393,10 @@ host_bench_refused 2 "types of 16 bits are not there" -d bfloat16
 host_bench_refused 2 "float, double or int32 is wanted" -d float8
 host_bench_refused 2 "eager, graph, kernel, auto or nccl are wanted" --engine kernels
 host_bench_refused 3 "--engine kernel: the ring's kernel runs on GPUs" --engine kernel
-host_bench_refused 3 "--engine auto: its table is of GPUs" --engine eager,auto
+bench 2 -b 1K -e 1K --engine auto
+wants_status 0
+grep -q 'auto .* eager$' "$top/rows" || complain "no row of auto that is eager"
+verdict "bench --engine auto on simulated GPUs"
 host_bench_refused 3 "--engine nccl: NCCL runs on GPUs" --engine eager,nccl
 host_bench_refused 2 "from 0 to 1 is wanted" -c 2
 host_bench_refused 2 "from 1 to 100000 is wanted" -n 0

@@ -22,7 +22,7 @@ verdict "overlap --engine graph has the bits and the modelled times of eager"
 refused 3 "--engine nccl: NCCL runs on GPUs, and these are simulated" \
     overlap --backend host --engine nccl
 refused 2 "eager, graph, kernel, nccl or auto is wanted" overlap --engine kernels
-refused 3 "the ring's kernel runs on GPUs, and these are simulated" \
+refused 3 "--engine kernel: the ring's kernel runs on GPUs, and these are simulated" \
     overlap --backend host --engine kernel
 refused 2 "--sweep-cap with --engine kernel" overlap --backend host --engine kernel --sweep-cap 1,25
 run overlap --backend host -g 2 --engine auto
