@@ -296,8 +296,8 @@ static enum status check_engine(struct settings *s, struct error *err)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (wrong[i].given)
-            return fail(err, STATUS_USAGE, "--%s with --engine %s: %s; eager, graph or auto is wanted",
-                        wrong[i].option, engine_name(ENGINE_KERNEL), wrong[i].why);
+            return fail(err, STATUS_USAGE, "--%s with --engine kernel: %s; eager, graph or auto is "
+                        "wanted", wrong[i].option, wrong[i].why);
     return STATUS_OK;
 }
 

@@ -46,8 +46,9 @@ const char *show_engine(enum engine engine, int simulated, int two_passes, int64
     char kernel[160];
     if (engine == ENGINE_EAGER)
         return "op by op";
+    const char *protocol = ring_protocol_name(ring_protocol_for(bytes, n_ranks));
     snprintf(kernel, sizeof kernel, "one kernel a rank, by %s; an add and the copy behind it are "
-             "one step of it, which begins when the first of its data is there", ring_protocol_name(ring_protocol_for(bytes, n_ranks)));
+             "one step of it, which begins when the first of its data is there", protocol);
     snprintf(text, SHOW_ENGINE_SIZE, "%s%s", engine == ENGINE_KERNEL ? kernel : how,
              two_passes ? "; the values are read in a second run, op by op" : "");
     return text;
