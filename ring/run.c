@@ -253,6 +253,8 @@ static enum status queue_all(const struct pass *p, struct error *err)
         if (call && op->rank > 0) /* queued with rank 0's */
             continue;
         ranges_op(&ranges, id);
+        if (p->kernel)
+            TRY(run_kernel_wait(p->kernel, id, err));
         TRY(call ? queue_call(p->device, p->plan, id, p->options, err)
                  : queue_op(p->device, p->plan, id, p->init, p->options, NULL, 0, err));
     }

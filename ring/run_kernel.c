@@ -21,6 +21,7 @@ struct run_kernel {
     int n_groups;
     int *group_of;              /* owned, [n_ops]: or NONE */
     unsigned char *needed;      /* owned, [n_ops]: some op outside its ring waits for it */
+    int64_t *last_of;       /* owned, [n_groups][n_ranks]: last op of that rank in it, or NONE */
     struct ring_kernel_step *steps; /* owned, [n_ranks * (2N - 1)] */
 };
 
@@ -75,10 +76,38 @@ static enum status find_groups(struct run_kernel *k, struct error *err)
         widen(&k->groups[*group], &op->src);
         widen(&k->groups[*group], &op->dst);
     }
+out:
+    return status;
+}
+
+/* Where `id` waits for an op of another ring than its own, if it has one: that ring; else NONE. */
+static int ring_waited_for(const struct run_kernel *k, int64_t id, int i)
+{
+    const int group = k->group_of[k->plan->waits[k->plan->ops[id].first_wait + i].op];
+    return group == k->group_of[id] ? NONE : group;
+}
+
+/* An op of a ring is over when the kernel of its rank is. To whoever waits for it that says less
+ * than the plan does: it may follow from the plan that his own rank has nothing to do any more,
+ * while his own rank's kernel has not ended yet. So he waits for that one, too. */
+static enum status find_needed(struct run_kernel *k, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct plan *plan = k->plan;
+    const int64_t n = (int64_t)k->n_groups * plan->n_ranks;
+    TRY(allocate((void **)&k->last_of, n, sizeof *k->last_of, "a plan's rings", err));
+    for (int64_t i = 0; i < n; i++)
+        k->last_of[i] = NONE;
+    for (int64_t id = 0; id < plan->n_ops; id++)
+        if (k->group_of[id] != NONE)
+            k->last_of[k->group_of[id] * plan->n_ranks + plan->ops[id].rank] = id;
     for (int64_t id = 0; id < plan->n_ops; id++)
         for (int i = 0; i < plan->ops[id].n_waits; i++) {
             const int64_t other = plan->waits[plan->ops[id].first_wait + i].op;
+            const int group = ring_waited_for(k, id, i);
             k->needed[other] |= k->group_of[other] != k->group_of[id];
+            if (group != NONE && k->last_of[group * plan->n_ranks + plan->ops[id].rank] != NONE)
+                k->needed[k->last_of[group * plan->n_ranks + plan->ops[id].rank]] = 1;
         }
 out:
     return status;
@@ -106,6 +135,7 @@ enum status run_kernel_open(struct run_kernel **out, struct device *device,
     k->plan = plan;
     k->options = options;
     TRY(find_groups(k, err));
+    TRY(find_needed(k, err));
     TRY(allocate((void **)&k->steps, (int64_t)plan->n_ranks * (2 * plan->n_ranks - 1),
                  sizeof *k->steps, "a plan's rings", err));
     const struct ring_kernel_setup setup = {
@@ -134,6 +164,7 @@ void run_kernel_close(struct run_kernel *k)
     free(k->groups);
     free(k->group_of);
     free(k->needed);
+    free(k->last_of);
     free(k->steps);
     free(k);
 }
@@ -141,6 +172,21 @@ void run_kernel_close(struct run_kernel *k)
 /* ---- queueing ---- */
 
 int run_kernel_has(const struct run_kernel *k, int64_t id) { return k->group_of[id] != NONE; }
+
+enum status run_kernel_wait(struct run_kernel *k, int64_t id, struct error *err)
+{
+    enum status status = STATUS_OK;
+    const struct op *op = &k->plan->ops[id];
+    for (int i = 0; i < op->n_waits; i++) {
+        const int group = ring_waited_for(k, id, i);
+        const int64_t own = group == NONE ? NONE : k->last_of[group * k->plan->n_ranks + op->rank];
+        if (own != NONE)
+            TRY(k->device->verbs->wait(k->device, stream_id(op->rank, op->lane), end_event(own),
+                                       err));
+    }
+out:
+    return status;
+}
 
 /* In which step of which rank's kernel an op is done: an add together with the copy behind it. */
 static int step_of(const struct op *op)

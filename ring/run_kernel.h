@@ -20,9 +20,11 @@ enum status run_kernel_open(struct run_kernel **out, struct device *device,
                             struct error *err);
 void run_kernel_close(struct run_kernel *kernel); /* may be NULL */
 
-/* Is this op part of a ring? Then it is queued with the first of them, which is told here. */
+/* Is this op part of a ring? Then it is queued with the first of them, which is told here. Before
+ * any other op is queued, with its own waits, run_kernel_wait is told. */
 int run_kernel_has(const struct run_kernel *kernel, int64_t id);
 enum status run_kernel_queue(struct run_kernel *kernel, int64_t id, struct error *err);
+enum status run_kernel_wait(struct run_kernel *kernel, int64_t id, struct error *err);
 
 /* After sync: did every wait end; and when began and ended each op? Times are of the devices' own
  * timers, of other ops (timing has them already) moved to that clock. */

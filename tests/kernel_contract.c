@@ -374,6 +374,41 @@ START_TEST(calls_of_random_sizes_behind_each_other)
 }
 END_TEST
 
+/* ---- as an engine of run.h ---- */
+
+/* Fresh data each time: the next one's may not come before the kernels are through. */
+START_TEST(as_an_engine_it_gives_the_same_bits)
+{
+    static const int64_t counts[] = {0, 1, 3001, 200003};
+    for (int i = 0; i < N_RANK_COUNTS; i++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            for (int timed = 0; timed < 2; timed++) {
+                struct rig rig;
+                uint64_t hash[2];
+                const struct ring_shape shape = {.n_ranks = rank_counts[i], .count = counts[c],
+                                                 .iterations = 3, .redop = REDOP_AVG};
+                place(&rig, rank_counts[i]);
+                bench_open(&rig.bench, BACKEND_CUDA, make_plan(shape), "random:11",
+                           &(struct run_options){.device_of = rig.device_of, .timed = timed});
+                struct error err = {""};
+                if (ring_kernel_try(rig.bench.device, shape.n_ranks, rig.device_of, &err) ||
+                    counts[c] == 0) {
+                    bench_close(&rig.bench);
+                    continue;
+                }
+                for (int engine = 0; engine < 2; engine++) {
+                    rig.bench.options.engine = engine ? ENGINE_KERNEL : ENGINE_EAGER;
+                    rig.bench.options.device_of = rig.device_of;
+                    bench_run(&rig.bench);
+                    ck_assert_int_eq(rig.bench.verdict.n_wrong, 0);
+                    hash[engine] = rig.bench.verdict.hash;
+                }
+                ck_assert_uint_eq(hash[0], hash[1]);
+                bench_close(&rig.bench);
+            }
+}
+END_TEST
+
 /* ---- no wait without an end ---- */
 
 START_TEST(a_rank_that_does_not_send_is_named)
@@ -448,6 +483,7 @@ Suite *kernel_contract_suite(void)
     tcase_add_test(tests, parts_at_any_offset);
     tcase_add_test(tests, what_has_no_room_is_refused);
     tcase_add_test(tests, the_steps_are_those_of_the_plan);
+    tcase_add_test(tests, as_an_engine_it_gives_the_same_bits);
     tcase_add_test(tests, a_rank_that_does_not_send_is_named);
     tcase_add_test(tests, without_peer_access_it_is_refused);
     tcase_add_test(tests, too_many_ranks_on_a_device_are_refused);
