@@ -1,5 +1,6 @@
 /* test_bench.c - bench's rows: rates, marks, verdicts, and the same numbers as JSON. */
-#include "ring/bench_parts.h" /* first: check.h defines a macro `fail` */
+#include "ring/auto.h" /* these first: check.h defines a macro `fail` */
+#include "ring/bench_parts.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -224,10 +225,37 @@ START_TEST(engines_are_listed)
 }
 END_TEST
 
+/* The kernel for small segments, copies for large ones, of whatever number of ranks; packets for
+ * the smallest, where their room is. */
+START_TEST(auto_goes_by_the_segment)
+{
+    for (int n = 2; n <= 64; n *= 2) {
+        int copies = 0, vectors = 0;
+        for (int64_t bytes = n; bytes <= (int64_t)64 << 30; bytes *= 2) {
+            const enum engine engine = auto_engine(bytes, n, 1);
+            const enum ring_protocol protocol = ring_protocol_for(bytes, n);
+            ck_assert(engine == ENGINE_KERNEL || engine == ENGINE_EAGER);
+            ck_assert(!copies || engine == ENGINE_EAGER);
+            ck_assert(!vectors || protocol == PROTOCOL_VECTORS);
+            ck_assert(protocol == PROTOCOL_VECTORS || bytes / n <= RING_PACKETS_ROOM);
+            ck_assert_int_eq(auto_engine(bytes, n, 0), ENGINE_EAGER);
+            ck_assert_int_eq(auto_engine(bytes, n, 1), auto_engine(bytes / n * 2, 2, 1));
+            copies |= engine == ENGINE_EAGER;
+            vectors |= protocol == PROTOCOL_VECTORS;
+        }
+        ck_assert(copies && vectors);
+        ck_assert_int_eq(auto_engine(n, n, 1), ENGINE_KERNEL);
+        ck_assert_int_eq(auto_pieces(n, n), 1);
+        ck_assert_int_eq(auto_pieces((int64_t)1 << 30, 2), 2);
+    }
+}
+END_TEST
+
 Suite *bench_suite(void)
 {
     Suite *suite = suite_create("bench");
     TCase *tests = tcase_create("bench");
+    tcase_add_test(tests, auto_goes_by_the_segment);
     tcase_add_test(tests, rates_by_definition);
     tcase_add_test(tests, a_row_reads_as_nccl_tests);
     tcase_add_test(tests, what_cannot_be_is_marked);
