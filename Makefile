@@ -68,7 +68,7 @@ objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 
 cuda_c  := $(wildcard common/device_cuda*.c ring/kernel_cuda*.c)
 nccl_c  := $(wildcard common/nccl_cuda.c)
-no_cuda_c := ring/kernel_none.c
+no_cuda_c := $(wildcard ring/kernel_none.c)
 modules := $(filter-out $(cuda_c) $(no_cuda_c) $(nccl_c) ring/ring_demo.c, \
                         $(wildcard common/*.c ring/*.c overlap/*.c))
 ifneq ($(CUDA_VERSION),)
