@@ -31,7 +31,7 @@ stand_in() { RING_DEMO=$top/stand-in BUILD=$top/build; }
 
 verify() { # verify SETTING..: to $top/out, $top/err, $status
     rm -f "$top/report.md"
-    env "$@" tests/verify_gpus.sh >"$top/out" 2>"$top/err" </dev/null
+    timeout 60 env "$@" tests/verify_gpus.sh >"$top/out" 2>"$top/err" </dev/null
     status=$?
 }
 report_has() { # TEXT: a whole line
@@ -174,6 +174,44 @@ GPUS=0 1 0|0 stands there twice
 PART_SECONDS=0|PART_SECONDS=0: whole seconds
 REPORT=/nonexistent/report.md|REPORT=/nonexistent/report.md: it cannot be written
 END
+
+# ---- where the report goes ----------------------------------------------------------------------
+
+# What is no file stays what it is, and no part runs.
+mkfifo "$top/pipe"
+ln -s "$top/pipe" "$top/to-pipe"
+mkdir "$top/folder" "$top/taken.part"
+ln -s "$top/nowhere/report" "$top/astray"
+: >"$top/after"
+while IFS='|' read -r name text; do
+    ls -A "$top" . >"$top/before"
+    verify REPORT="$name"
+    wants_complaint 2 "REPORT=$name: $text"
+    ls -A "$top" . >"$top/after"
+    wants_same "$top/before" "$top/after" "something was made, or is gone"
+    [ ! -s "$top/out" ] || complain "a part ran: $(cat "$top/out")"
+    verdict "refused: a report in ${name#"$top/"}"
+done <<END
+$top/pipe|it is there, and is no file
+$top/to-pipe|it is there, and is no file
+$top/folder|it is there, and is no file
+$top/taken|$top/taken.part is there, and is no file
+$top/astray|it is a symbolic link that leads nowhere
+-x|as it begins with -, ./-x is wanted
+END
+[ -p "$top/pipe" ] || complain "the pipe is none any more"
+verdict "a pipe is not replaced"
+
+for old in 'an older report' ''; do
+    rm -f "$top/report.md" "$top/target" "$top/link"
+    [ -z "$old" ] || echo "$old" >"$top/target"
+    ln -s target "$top/link"
+    verify REPORT="$top/link"
+    wants_status 0
+    [ -L "$top/link" ] || complain "the link is none any more"
+    grep -q '^All .* parts passed' "$top/target" || complain "what it leads to is not the report"
+    verdict "a symbolic link is followed to ${old:-nothing yet}"
+done
 
 if command -v shellcheck >/dev/null; then
     shellcheck tests/verify_gpus.sh >"$top/out" || complain "$(head -n 5 "$top/out")"

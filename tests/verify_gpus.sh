@@ -6,13 +6,13 @@
 #   RANKS="4 8"     so many ranks, one number after the other (default: one on each GPU); where they
 #                   are more than the GPUs, they share them, in turn
 #   SIZES="-b 1K -e 1G"    bench's sizes
-#   REPORT=FILE     (default: verify-gpus.md in the build folder)
+#   REPORT=FILE     (default: verify-gpus.md in the build folder); no device, no pipe
 #   BACKEND=host    simulated GPUs, four unless GPUS says otherwise; (default: cuda)
 #   PART_SECONDS=900       a part that takes longer is ended, and has failed
 #
 # A part that fails does not stop the others. The report is written anew behind each part, so what
 # a Ctrl-C or a crash leaves is whole. Exit status: 0 every part passed; 1 one failed; 2 a setting
-# is wrong; 3 there is no GPU.
+# is wrong; 3 there is no GPU, or the report could not be written.
 # shellcheck disable=SC2015 # `A && B || stop`: where either is not so
 
 set -u
@@ -42,9 +42,21 @@ check_settings() {
         case " $chosen " in *" $gpu "*) stop 2 "GPUS=$GPUS: $gpu stands there twice" ;; esac
         chosen="$chosen $gpu"
     done
-    mkdir -p "$BUILD" && (: >>"$REPORT") 2>/dev/null ||
-        stop 2 "REPORT=$REPORT: it cannot be written"
-    [ -s "$REPORT" ] || rm -f "$REPORT" # until there is something to tell
+}
+
+# Sets $report, the file that is written: where REPORT is a symbolic link, what it leads to. Its new
+# text is made in $report.part and takes its place, which is for files alone.
+check_report() {
+    case $REPORT in -*) stop 2 "REPORT=$REPORT: as it begins with -, ./$REPORT is wanted" ;; esac
+    report=$REPORT
+    [ ! -L "$REPORT" ] || report=$(readlink -f "$REPORT") ||
+        stop 2 "REPORT=$REPORT: it is a symbolic link that leads nowhere"
+    [ ! -e "$report" ] || [ -f "$report" ] || stop 2 "REPORT=$REPORT: it is there, and is no file"
+    [ ! -L "$report.part" ] && { [ ! -e "$report.part" ] || [ -f "$report.part" ]; } ||
+        stop 2 "REPORT=$REPORT: $report.part is there, and is no file"
+    mkdir -p "$BUILD" 2>/dev/null || stop 2 "BUILD=$BUILD: this folder cannot be made"
+    { [ ! -e "$report" ] || [ -w "$report" ]; } && (: >"$report.part") 2>/dev/null &&
+        rm "$report.part" || stop 2 "REPORT=$REPORT: it cannot be written"
 }
 
 # ---- the report ---------------------------------------------------------------------------------
@@ -100,7 +112,10 @@ write_report() {
         echo '| part | what | exit status | seconds | result |'
         echo '|---|---|---|---|---|'
         cat "$work/rows" "$work/machine" "$work/sections"
-    } >"$REPORT.part" && mv "$REPORT.part" "$REPORT" || stop 3 "$REPORT could not be written"
+    } >"$report.part" && mv -f "$report.part" "$report" || {
+        rm -f "$report.part"
+        stop 3 "$REPORT could not be written"
+    }
 }
 
 # ---- parts --------------------------------------------------------------------------------------
@@ -241,6 +256,7 @@ are not those of $1 GPUs.
 # ---- what is tried ------------------------------------------------------------------------------
 
 check_settings
+check_report
 work=$(mktemp -d) || stop 3 'no temporary folder can be made'
 trap 'rm -rf "$work"' EXIT
 : >"$work/rows"
