@@ -104,13 +104,23 @@ grep -qE '^\| 9 \| bench --overlap, N = 4 \| 1 \| [0-9.]+ \| FAILED \|$' "$top/r
 verdict "a part that fails does not stop the others"
 
 verify PART_SECONDS=1 SICK=--trace SICK_DOES='exec sleep 30'
-if timeout --foreground -k 5 9 true 2>/dev/null; then
+if timeout -k 5 9 true 2>/dev/null; then
     wants_status 1
     grep -qE '^\| 7 \| .* \| 124 \| [0-9.]+ \| FAILED: longer than 1 s \|$' "$top/report.md" ||
         complain "the report does not say that the trace took too long"
     report_has "1 of 9 parts FAILED."
     verdict "a part that hangs is ended"
 fi
+
+# Check's runner passes a TERM on to its whole process group.
+verify PART_SECONDS=1 SICK=--trace \
+    SICK_DOES='trap "trap : TERM; kill -s TERM 0; exit 1" TERM; sleep 30 & wait'
+wants_status 1
+wants_sections
+report_has "1 of 9 parts FAILED."
+grep -qE '^\| 7 \| .* \| FAILED: longer than 1 s \|$' "$top/report.md" ||
+    complain "the report does not say that the trace took too long"
+verdict "a part that ends its whole process group ends nothing else"
 
 verify MAKE=false
 wants_status 1

@@ -132,11 +132,11 @@ quoted() {
     done | sed 's/^ //'
 }
 
+# timeout makes a process group of the part: Check's runner, when it is ended, ends all of its own.
 limit=
-! timeout --foreground -k 5 9 true 2>/dev/null ||
-    limit="timeout --foreground -k 10 $PART_SECONDS"
+! timeout -k 5 9 true 2>/dev/null || limit="timeout -k 10 $PART_SECONDS"
 
-# What runs in a shell's background ignores a Ctrl-C, so it is sent another signal.
+# A Ctrl-C does not reach that group, so it is sent another signal.
 child=
 # shellcheck disable=SC2317 # the traps call it
 interrupted() {
