@@ -90,6 +90,22 @@ echo three >"$top/b"
 wants_same "$top/a" "$top/b" "the exhibits are not those that two ranks do not show"
 verdict "GPUS, RANKS and exhibits"
 
+verify RANKS='1 2'
+wants_status 0
+wants_sections
+report_has 'bench --overlap, N = 1: left out, a single rank sends nothing.'
+grep -q 'bench --overlap, N = 1 .*left out' "$top/out" || complain "it is left out in silence"
+tail -n 3 "$top/rows" | sed 's/^[0-9]*\. //' | tr '\n' ';' >"$top/a"
+printf 'trace, N = 2;bench, N = 2;bench --overlap, N = 2;' >"$top/b"
+wants_same "$top/a" "$top/b" "the last parts are not those of two ranks"
+! grep -q 'overlap, N = 1$' "$top/rows" || complain "bench --overlap has one rank"
+verdict "one rank: no bench --overlap"
+
+verify SIZES='-b *'
+wants_status 0
+report_has "$top/stand-in bench --backend host -g 4 -b '*'"
+verdict "SIZES names no files"
+
 # ---- what fails ---------------------------------------------------------------------------------
 
 verify SICK=bench SICK_DOES='echo "a wrong sum"; exit 1'
@@ -181,9 +197,35 @@ RANKS=0|RANKS=0: numbers of ranks
 RANKS=2,4|RANKS=2,4: numbers of ranks
 GPUS=a|GPUS=a: GPUs' numbers
 GPUS=0 1 0|0 stands there twice
+RANKS=08|RANKS=08: numbers of ranks
+GPUS=0 00|GPUS=0 00: GPUs' numbers
 PART_SECONDS=0|PART_SECONDS=0: whole seconds
 REPORT=/nonexistent/report.md|REPORT=/nonexistent/report.md: it cannot be written
 END
+
+verify RING_DEMO="$demo" SIZES='-b few'
+wants_complaint 2 "SIZES=-b few: -b few: bytes are wanted"
+[ ! -s "$top/out" ] || complain "a part ran: $(cat "$top/out")"
+verdict "refused: SIZES=-b few"
+
+# ---- how it is called ---------------------------------------------------------------------------
+
+called() { # FOLDER ARGS..
+    (cd "$1" && shift && BUILD=build timeout 60 "$source/tests/verify_gpus.sh" "$@") \
+        >"$top/out" 2>"$top/err"
+    status=$?
+}
+called "$top/work" --help
+wants_status 0
+wants_silence
+wants_line 'PART_SECONDS=900' "$top/out"
+! grep -q '^#\|shellcheck\|set -u' "$top/out" || complain "--help prints more than the head"
+called "$source" --fast
+wants_complaint 2 '--fast: settings come from the environment'
+called "$top/work"
+wants_complaint 2 'it is started in the folder of ring_demo'
+[ ! -e "$top/work/build" ] || complain "it leaves a folder"
+verdict "--help, other arguments, another folder"
 
 # ---- where the report goes ----------------------------------------------------------------------
 
