@@ -16,6 +16,10 @@ BUILD  ?= build
 CUDA   ?= auto
 PREFIX ?= /usr/local
 
+ifneq ($(words $(BUILD)),1)
+  $(error BUILD=$(BUILD): one folder is wanted, with no blank in its name)
+endif
+
 # CC has a built-in value in make; only somebody's own choice counts.
 ifeq ($(origin CC),default)
   CC :=
@@ -37,6 +41,7 @@ endif
 # another user with another PATH, installs what was built.
 
 quote = '$(subst ','\'',$(1))'
+comma := ,
 settings := CC CPPFLAGS CFLAGS LDFLAGS WERROR \
             CUDA NVCC CUDA_HOME CUDA_ARCHS CUDAHOSTCXX NVCCFLAGS NCCL NCCL_HOME NVTX
 
@@ -220,20 +225,28 @@ measure: $(PROGRAM) $(BUILD)/measure_host
 verify-gpus: all
 	MAKEFLAGS= RING_DEMO=$(PROGRAM) BUILD='$(BUILD)' MAKE='$(MAKE_COMMAND)' tests/verify_gpus.sh
 
-docdir := $(DESTDIR)$(PREFIX)/share/doc/ring_demo
-mandir := $(DESTDIR)$(PREFIX)/share/man/man1
+root   := $(DESTDIR)$(PREFIX)
+docdir := $(root)/share/doc/ring_demo
+mandir := $(root)/share/man/man1
+
+# The documents lead to each other and to files of the source; those are installed beside them.
+linked := $(wildcard ring/plan.h ring/ring.h ring/ring.c common/span.h tests/verify_gpus.sh)
 
 install: all
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(docdir)' '$(mandir)'
-	install -m 755 $(PROGRAM) '$(DESTDIR)$(PREFIX)/bin/ring_demo'
-	install -m 644 $(wildcard README.md LICENSE) '$(docdir)'
-	install -m 644 $(wildcard docs/ring_demo.1) '$(mandir)'
-	cp -R $(wildcard docs) '$(docdir)'
-	echo 'installed $(DESTDIR)$(PREFIX)/bin/ring_demo, its man page and $(docdir)'
+	install -d $(call quote,$(root)/bin) $(call quote,$(docdir)) $(call quote,$(mandir))
+	install -m 755 $(PROGRAM) $(call quote,$(root)/bin/ring_demo)
+	install -m 644 $(wildcard README.md LICENSE) $(call quote,$(docdir))
+	install -m 644 $(wildcard docs/ring_demo.1) $(call quote,$(mandir))
+	cp -R $(wildcard docs) $(call quote,$(docdir))
+	for file in $(linked); do \
+	    install -d $(call quote,$(docdir))/"$${file%/*}" && \
+	    install -m 644 "$$file" $(call quote,$(docdir))/"$$file" || exit 1; \
+	done
+	echo $(call quote,installed $(root)/bin/ring_demo$(comma) its man page and $(docdir))
 
 uninstall:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/ring_demo' '$(mandir)/ring_demo.1'
-	rm -rf '$(docdir)'
+	rm -f $(call quote,$(root)/bin/ring_demo) $(call quote,$(mandir)/ring_demo.1)
+	rm -rf $(call quote,$(docdir))
 
 clean:
 	rm -rf $(BUILD) $(PROGRAM)

@@ -60,6 +60,7 @@ END
 echo 'void kernels(void); void device_cuda(void); void device_cuda(void) { kernels(); }' \
     >common/device_cuda.c
 echo 'kernels' >common/kernels.cu
+echo 'extern int no_kernels;' >ring/kernel_none.c
 cat >ring/ring_demo.c <<'END'
 #include <stdio.h>
 #include "common/built.h"
@@ -163,6 +164,14 @@ run make CUDA=1 CUDA_HOME=/nowhere
 check "a wrong CUDA_HOME is named" '[ $rc != 0 ]' 'lines 1' 'says "CUDA_HOME=/nowhere"'
 run make CC=no-such-compiler
 check "a wrong CC is named" '[ $rc != 0 ]' 'lines 1' 'says "CC=no-such-compiler"'
+
+for setting in NCCL=2 NVTX=2; do
+    run make $setting
+    check "$setting is refused" '[ $rc != 0 ]' 'lines 1' 'says "$setting: it is 0, or not set"'
+done
+run make BUILD='b 2'
+check "a blank in BUILD is refused, and nothing made" '[ $rc != 0 ]' 'lines 1' \
+    'says "BUILD=b 2: one folder is wanted"' '[ ! -e b ]' '[ ! -e 2 ]' '[ ! -e "b 2" ]'
 
 # ---- what is rebuilt when -----------------------------------------------------------------------
 
@@ -284,6 +293,40 @@ check "uninstall leaves nothing" '[ $rc = 0 ]' 'lines 0' \
     '[ ! -e "$top/image/opt/demo/share/doc/ring_demo" ]'
 run make clean
 check "clean" '[ $rc = 0 ]' '[ ! -e build ]' '[ ! -e ring_demo ]'
+
+fresh
+run make install DESTDIR="$top/it's" PREFIX="/a b"
+image="$top/it's/a b"
+check "install to a folder with an apostrophe and a blank" '[ $rc = 0 ]' \
+    '[ -x "$image/bin/ring_demo" ]' '[ -f "$image/share/doc/ring_demo/README.md" ]'
+run make uninstall DESTDIR="$top/it's" PREFIX="/a b"
+PATH=$real_path find "$top/it's" ! -type d >"$top/out"
+check "uninstall from there" '[ $rc = 0 ]' 'lines 0'
+
+# The real documents, with the real files that they lead to.
+dead_links() { # FOLDER: the relative links of its documents that lead to nothing
+    PATH=$real_path
+    find "$1" -name '*.md' | while IFS= read -r page; do
+        grep -oE '\]\([^)#: ]+[)#]' "$page" | sed 's/^](//; s/.$//' | while IFS= read -r link; do
+            [ -e "${page%/*}/$link" ] || echo "$page: $link"
+        done
+    done
+    PATH=$top/bin
+}
+mkdir "$top/real"
+for f in README.md LICENSE Makefile docs ring common overlap tests .configure; do
+    cp -R "$source/$f" "$top/real"
+done
+(cd "$top/real" && PATH=$real_path && make -o all install DESTDIR="$top/image" CUDA=0 \
+    PROGRAM=LICENSE) >"$top/out" 2>&1
+rc=$?
+check "install of the real documents" '[ $rc = 0 ]' \
+    '[ -f "$top/image/usr/local/share/doc/ring_demo/docs/tour.md" ]'
+dead_links "$top/image" >"$top/out"
+check "no installed document leads nowhere" 'lines 0'
+rm "$top/image/usr/local/share/doc/ring_demo/docs/tour.md"
+dead_links "$top/image" >"$top/out"
+check "a link that leads nowhere would be found" 'says "README.md: docs/tour.md"'
 
 # ---- Check, the test library: missing here, because its header does not compile -----------------
 

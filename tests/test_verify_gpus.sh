@@ -31,7 +31,7 @@ stand_in() { RING_DEMO=$top/stand-in BUILD=$top/build; }
 
 verify() { # verify SETTING..: to $top/out, $top/err, $status
     rm -f "$top/report.md"
-    env "$@" tests/verify_gpus.sh >"$top/out" 2>"$top/err" </dev/null
+    timeout 60 env "$@" tests/verify_gpus.sh >"$top/out" 2>"$top/err" </dev/null
     status=$?
 }
 report_has() { # TEXT: a whole line
@@ -90,6 +90,22 @@ echo three >"$top/b"
 wants_same "$top/a" "$top/b" "the exhibits are not those that two ranks do not show"
 verdict "GPUS, RANKS and exhibits"
 
+verify RANKS='1 2'
+wants_status 0
+wants_sections
+report_has 'bench --overlap, N = 1: left out, a single rank sends nothing.'
+grep -q 'bench --overlap, N = 1 .*left out' "$top/out" || complain "it is left out in silence"
+tail -n 3 "$top/rows" | sed 's/^[0-9]*\. //' | tr '\n' ';' >"$top/a"
+printf 'trace, N = 2;bench, N = 2;bench --overlap, N = 2;' >"$top/b"
+wants_same "$top/a" "$top/b" "the last parts are not those of two ranks"
+! grep -q 'overlap, N = 1$' "$top/rows" || complain "bench --overlap has one rank"
+verdict "one rank: no bench --overlap"
+
+verify SIZES='-b *'
+wants_status 0
+report_has "$top/stand-in bench --backend host -g 4 -b '*'"
+verdict "SIZES names no files"
+
 # ---- what fails ---------------------------------------------------------------------------------
 
 verify SICK=bench SICK_DOES='echo "a wrong sum"; exit 1'
@@ -104,13 +120,23 @@ grep -qE '^\| 9 \| bench --overlap, N = 4 \| 1 \| [0-9.]+ \| FAILED \|$' "$top/r
 verdict "a part that fails does not stop the others"
 
 verify PART_SECONDS=1 SICK=--trace SICK_DOES='exec sleep 30'
-if timeout --foreground -k 5 9 true 2>/dev/null; then
+if timeout -k 5 9 true 2>/dev/null; then
     wants_status 1
     grep -qE '^\| 7 \| .* \| 124 \| [0-9.]+ \| FAILED: longer than 1 s \|$' "$top/report.md" ||
         complain "the report does not say that the trace took too long"
     report_has "1 of 9 parts FAILED."
     verdict "a part that hangs is ended"
 fi
+
+# Check's runner passes a TERM on to its whole process group.
+verify PART_SECONDS=1 SICK=--trace \
+    SICK_DOES='trap "trap : TERM; kill -s TERM 0; exit 1" TERM; sleep 30 & wait'
+wants_status 1
+wants_sections
+report_has "1 of 9 parts FAILED."
+grep -qE '^\| 7 \| .* \| FAILED: longer than 1 s \|$' "$top/report.md" ||
+    complain "the report does not say that the trace took too long"
+verdict "a part that ends its whole process group ends nothing else"
 
 verify MAKE=false
 wants_status 1
@@ -171,9 +197,73 @@ RANKS=0|RANKS=0: numbers of ranks
 RANKS=2,4|RANKS=2,4: numbers of ranks
 GPUS=a|GPUS=a: GPUs' numbers
 GPUS=0 1 0|0 stands there twice
+RANKS=08|RANKS=08: numbers of ranks
+GPUS=0 00|GPUS=0 00: GPUs' numbers
 PART_SECONDS=0|PART_SECONDS=0: whole seconds
 REPORT=/nonexistent/report.md|REPORT=/nonexistent/report.md: it cannot be written
 END
+
+verify RING_DEMO="$demo" SIZES='-b few'
+wants_complaint 2 "SIZES=-b few: -b few: bytes are wanted"
+[ ! -s "$top/out" ] || complain "a part ran: $(cat "$top/out")"
+verdict "refused: SIZES=-b few"
+
+# ---- how it is called ---------------------------------------------------------------------------
+
+called() { # FOLDER ARGS..
+    (cd "$1" && shift && BUILD=build timeout 60 "$source/tests/verify_gpus.sh" "$@") \
+        >"$top/out" 2>"$top/err"
+    status=$?
+}
+called "$top/work" --help
+wants_status 0
+wants_silence
+wants_line 'PART_SECONDS=900' "$top/out"
+! grep -q '^#\|shellcheck\|set -u' "$top/out" || complain "--help prints more than the head"
+called "$source" --fast
+wants_complaint 2 '--fast: settings come from the environment'
+called "$top/work"
+wants_complaint 2 'it is started in the folder of ring_demo'
+[ ! -e "$top/work/build" ] || complain "it leaves a folder"
+verdict "--help, other arguments, another folder"
+
+# ---- where the report goes ----------------------------------------------------------------------
+
+# What is no file stays what it is, and no part runs.
+mkfifo "$top/pipe"
+ln -s "$top/pipe" "$top/to-pipe"
+mkdir "$top/folder" "$top/taken.part"
+ln -s "$top/nowhere/report" "$top/astray"
+: >"$top/after"
+while IFS='|' read -r name text; do
+    ls -A "$top" . >"$top/before"
+    verify REPORT="$name"
+    wants_complaint 2 "REPORT=$name: $text"
+    ls -A "$top" . >"$top/after"
+    wants_same "$top/before" "$top/after" "something was made, or is gone"
+    [ ! -s "$top/out" ] || complain "a part ran: $(cat "$top/out")"
+    verdict "refused: a report in ${name#"$top/"}"
+done <<END
+$top/pipe|it is there, and is no file
+$top/to-pipe|it is there, and is no file
+$top/folder|it is there, and is no file
+$top/taken|$top/taken.part is there, and is no file
+$top/astray|it is a symbolic link that leads nowhere
+-x|as it begins with -, ./-x is wanted
+END
+[ -p "$top/pipe" ] || complain "the pipe is none any more"
+verdict "a pipe is not replaced"
+
+for old in 'an older report' ''; do
+    rm -f "$top/report.md" "$top/target" "$top/link"
+    [ -z "$old" ] || echo "$old" >"$top/target"
+    ln -s target "$top/link"
+    verify REPORT="$top/link"
+    wants_status 0
+    [ -L "$top/link" ] || complain "the link is none any more"
+    grep -q '^All .* parts passed' "$top/target" || complain "what it leads to is not the report"
+    verdict "a symbolic link is followed to ${old:-nothing yet}"
+done
 
 if command -v shellcheck >/dev/null; then
     shellcheck tests/verify_gpus.sh >"$top/out" || complain "$(head -n 5 "$top/out")"

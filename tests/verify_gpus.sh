@@ -6,16 +6,21 @@
 #   RANKS="4 8"     so many ranks, one number after the other (default: one on each GPU); where they
 #                   are more than the GPUs, they share them, in turn
 #   SIZES="-b 1K -e 1G"    bench's sizes
-#   REPORT=FILE     (default: verify-gpus.md in the build folder)
+#   REPORT=FILE     (default: verify-gpus.md in the build folder); no device, no pipe
 #   BACKEND=host    simulated GPUs, four unless GPUS says otherwise; (default: cuda)
 #   PART_SECONDS=900       a part that takes longer is ended, and has failed
 #
+# Where N is 1 there is no bench --overlap: a single rank sends nothing that could be hidden.
 # A part that fails does not stop the others. The report is written anew behind each part, so what
 # a Ctrl-C or a crash leaves is whole. Exit status: 0 every part passed; 1 one failed; 2 a setting
-# is wrong; 3 there is no GPU.
+# is wrong; 3 there is no GPU, or the report could not be written.
+# make turns each failure into its own 2; the real status is that of
+#
+#   BUILD=build tests/verify_gpus.sh        in the folder of ring_demo, with the same settings
+#
 # shellcheck disable=SC2015 # `A && B || stop`: where either is not so
 
-set -u
+set -uf # what words are cut from settings are no patterns of files
 LC_ALL=C
 NCCL_NVLS_ENABLE=0 # NVLink multicast: not every machine that has it allows it
 export LC_ALL NCCL_NVLS_ENABLE
@@ -26,7 +31,20 @@ export LC_ALL NCCL_NVLS_ENABLE
 
 stop() { printf 'verify-gpus: %s\n' "$2" >&2; exit "$1"; } # stop STATUS SENTENCE
 
-whole() { case $1 in '' | *[!0-9]* | ?????*) return 1 ;; esac; } # a number, not too large
+# A number, not too large, written in the one way there is.
+whole() { case $1 in '' | *[!0-9]* | ?????* | 0?*) return 1 ;; esac; }
+
+check_call() { # what the script was called with
+    case ${1-} in
+    --help | -h)
+        sed -n '1d; /^# shellcheck/q; s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    esac
+    [ $# = 0 ] || stop 2 "$1: settings come from the environment, see --help"
+    [ "$(cd -- "$(dirname -- "$0")/.." && pwd -P)" = "$(pwd -P)" ] ||
+        stop 2 "it is started in the folder of ring_demo, or by make -C FOLDER verify-gpus"
+}
 
 check_settings() {
     case $BACKEND in cuda | host) ;; *) stop 2 "BACKEND=$BACKEND: it is cuda or host" ;; esac
@@ -34,17 +52,33 @@ check_settings() {
         stop 2 "PART_SECONDS=$PART_SECONDS: whole seconds are wanted, from 1 to 9999"
     for n in $RANKS; do
         whole "$n" && [ "$n" -gt 0 ] ||
-            stop 2 "RANKS=$RANKS: numbers of ranks are wanted, from 1, with blanks between"
+            stop 2 "RANKS=$RANKS: numbers of ranks are wanted, from 1, like 2 or 4 8"
     done
     chosen=
     for gpu in $GPUS; do
-        whole "$gpu" || stop 2 "GPUS=$GPUS: GPUs' numbers are wanted, from 0, with blanks between"
+        whole "$gpu" || stop 2 "GPUS=$GPUS: GPUs' numbers are wanted, from 0, like 0 or 0 1"
         case " $chosen " in *" $gpu "*) stop 2 "GPUS=$GPUS: $gpu stands there twice" ;; esac
         chosen="$chosen $gpu"
     done
-    mkdir -p "$BUILD" && (: >>"$REPORT") 2>/dev/null ||
-        stop 2 "REPORT=$REPORT: it cannot be written"
-    [ -s "$REPORT" ] || rm -f "$REPORT" # until there is something to tell
+    [ -x "$RING_DEMO" ] || return 0 # then bench itself refuses them, later
+    # shellcheck disable=SC2086 # $SIZES is several words
+    refusal=$("$RING_DEMO" bench $SIZES --help 2>&1 >/dev/null </dev/null)
+    [ $? != 2 ] || stop 2 "SIZES=$SIZES: ${refusal#ring_demo: }"
+}
+
+# Sets $report, the file that is written: where REPORT is a symbolic link, what it leads to. Its new
+# text is made in $report.part and takes its place, which is for files alone.
+check_report() {
+    case $REPORT in -*) stop 2 "REPORT=$REPORT: as it begins with -, ./$REPORT is wanted" ;; esac
+    report=$REPORT
+    [ ! -L "$REPORT" ] || report=$(readlink -f "$REPORT") ||
+        stop 2 "REPORT=$REPORT: it is a symbolic link that leads nowhere"
+    [ ! -e "$report" ] || [ -f "$report" ] || stop 2 "REPORT=$REPORT: it is there, and is no file"
+    [ ! -L "$report.part" ] && { [ ! -e "$report.part" ] || [ -f "$report.part" ]; } ||
+        stop 2 "REPORT=$REPORT: $report.part is there, and is no file"
+    mkdir -p "$BUILD" 2>/dev/null || stop 2 "BUILD=$BUILD: this folder cannot be made"
+    { [ ! -e "$report" ] || [ -w "$report" ]; } && (: >"$report.part") 2>/dev/null &&
+        rm "$report.part" || stop 2 "REPORT=$REPORT: it cannot be written"
 }
 
 # ---- the report ---------------------------------------------------------------------------------
@@ -100,7 +134,10 @@ write_report() {
         echo '| part | what | exit status | seconds | result |'
         echo '|---|---|---|---|---|'
         cat "$work/rows" "$work/machine" "$work/sections"
-    } >"$REPORT.part" && mv "$REPORT.part" "$REPORT" || stop 3 "$REPORT could not be written"
+    } >"$report.part" && mv -f "$report.part" "$report" || {
+        rm -f "$report.part"
+        stop 3 "$REPORT could not be written"
+    }
 }
 
 # ---- parts --------------------------------------------------------------------------------------
@@ -117,11 +154,11 @@ quoted() {
     done | sed 's/^ //'
 }
 
+# timeout makes a process group of the part: Check's runner, when it is ended, ends all of its own.
 limit=
-! timeout --foreground -k 5 9 true 2>/dev/null ||
-    limit="timeout --foreground -k 10 $PART_SECONDS"
+! timeout -k 5 9 true 2>/dev/null || limit="timeout -k 10 $PART_SECONDS"
 
-# What runs in a shell's background ignores a Ctrl-C, so it is sent another signal.
+# A Ctrl-C does not reach that group, so it is sent another signal.
 child=
 # shellcheck disable=SC2317 # the traps call it
 interrupted() {
@@ -240,7 +277,9 @@ are not those of $1 GPUs.
 
 # ---- what is tried ------------------------------------------------------------------------------
 
+check_call "$@"
 check_settings
+check_report
 work=$(mktemp -d) || stop 3 'no temporary folder can be made'
 trap 'rm -rf "$work"' EXIT
 : >"$work/rows"
@@ -275,13 +314,16 @@ for exhibit in ${exhibits:-none-that-needs-three-ranks}; do
 done
 
 for n in ${RANKS:-$n_gpus}; do
+    [ "$n" != 1 ] || sharing="${sharing}bench --overlap, N = 1: left out, a single rank sends nothing.
+"
     note_sharing "$n" "The ranks of the parts with N = $n"
     placed=$(place "$n")
     # shellcheck disable=SC2086 # $placed and $SIZES are several words
     {
         part "trace, N = $n" "$RING_DEMO" --trace --backend "$BACKEND" $placed
         part "bench, N = $n" "$RING_DEMO" bench --backend "$BACKEND" $placed $SIZES
-        part "bench --overlap, N = $n" "$RING_DEMO" bench --overlap --backend "$BACKEND" $placed
+        [ "$n" = 1 ] && printf '  %-44s left out: a single rank sends nothing\n' 'bench --overlap, N = 1' ||
+            part "bench --overlap, N = $n" "$RING_DEMO" bench --overlap --backend "$BACKEND" $placed
     }
 done
 finish
