@@ -240,8 +240,8 @@ choose_gpus() {
     "$RING_DEMO" doctor >"$work/doctor" 2>&1
     n_gpus=$(sed -n 's/^  GPUs  *\([0-9][0-9]*\)$/\1/p' "$work/doctor")
     [ -n "$n_gpus" ] ||
-        stop 3 "there is no GPU:$(sed -n 's/^  GPUs  *none://p' "$work/doctor"); BACKEND=host tries \
-everything on simulated ones"
+        stop 3 "there is no GPU:$(sed -n 's/^  GPUs  *none://p' "$work/doctor"); BACKEND=host \
+tries everything on simulated ones"
     [ -n "$GPUS" ] || return
     visible=
     for gpu in $GPUS; do
@@ -270,8 +270,8 @@ place() { # N
 
 note_sharing() { # RANKS WHAT
     [ "$1" -le "$n_gpus" ] ||
-        sharing="$sharing$2 shared $n_gpus GPU$([ "$n_gpus" = 1 ] || echo s), each in turn: the times \
-are not those of $1 GPUs.
+        sharing="$sharing$2 shared $n_gpus GPU$([ "$n_gpus" = 1 ] || echo s), each in turn: the \
+times are not those of $1 GPUs.
 "
 }
 
@@ -313,8 +313,9 @@ for exhibit in ${exhibits:-none-that-needs-three-ranks}; do
     part "bugs $exhibit" "$RING_DEMO" bugs "$exhibit" --backend "$BACKEND"
 done
 
+alone='bench --overlap, N = 1'
 for n in ${RANKS:-$n_gpus}; do
-    [ "$n" != 1 ] || sharing="${sharing}bench --overlap, N = 1: left out, a single rank sends nothing.
+    [ "$n" != 1 ] || sharing="${sharing}$alone: left out, a single rank sends nothing.
 "
     note_sharing "$n" "The ranks of the parts with N = $n"
     placed=$(place "$n")
@@ -322,7 +323,7 @@ for n in ${RANKS:-$n_gpus}; do
     {
         part "trace, N = $n" "$RING_DEMO" --trace --backend "$BACKEND" $placed
         part "bench, N = $n" "$RING_DEMO" bench --backend "$BACKEND" $placed $SIZES
-        [ "$n" = 1 ] && printf '  %-44s left out: a single rank sends nothing\n' 'bench --overlap, N = 1' ||
+        [ "$n" = 1 ] && printf '  %-44s left out: a single rank sends nothing\n' "$alone" ||
             part "bench --overlap, N = $n" "$RING_DEMO" bench --overlap --backend "$BACKEND" $placed
     }
 done
