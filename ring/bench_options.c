@@ -85,7 +85,8 @@ SETTER(set_engines)
             i++;
         if (i == N_BENCH_ENGINES)
             return fail(err, STATUS_USAGE, "--engine %s: eager, graph, kernel, auto or nccl are "
-                        "wanted, with commas between", quote_text(text).text);
+                        "wanted, with commas between",
+                        text[0] ? quote_text(text).text : "''");
         b->engines[i] = 1;
         at += length;
         if (*at == '\0')
@@ -97,6 +98,9 @@ SETTER(set_json)
 {
     BENCH_SETTINGS;
     b->json = text;
+    if (strcmp(text, "-") == 0)
+        return fail(err, STATUS_USAGE, "--json -: the table is on standard output; the name of a "
+                    "file is wanted");
     return text[0] ? STATUS_OK : fail(err, STATUS_USAGE, "--json '': the name of a file is wanted");
 }
 
@@ -107,7 +111,7 @@ SETTER(set_fit)
     return link_file_is_meant(text)
                ? STATUS_OK
                : fail(err, STATUS_USAGE, "--fit %s: the name of a file with a dot in it is wanted, "
-                      "as in this.link", quote_text(text).text);
+                      "as in this.link", text[0] ? quote_text(text).text : "''");
 }
 
 SETTER(set_overlap)

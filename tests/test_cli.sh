@@ -1392,6 +1392,9 @@ host_bench_refused 2 "types of 16 bits are not there" -d half
 host_bench_refused 2 "types of 16 bits are not there" -d bfloat16
 host_bench_refused 2 "float, double or int32 is wanted" -d float8
 host_bench_refused 2 "eager, graph, kernel, auto or nccl are wanted" --engine kernels
+host_bench_refused 2 "--engine '': eager, graph, kernel" --engine ''
+host_bench_refused 2 "--fit '': the name of a file" --fit ''
+host_bench_refused 2 "--json -: the table is on standard output" --json -
 host_bench_refused 3 "--engine kernel: the ring's kernel runs on GPUs" --engine kernel
 bench 2 -b 1K -e 1K --engine auto
 wants_status 0
