@@ -7,7 +7,7 @@
  * plan's copies and adds by a test, and the additions come in the plan's order, hence the same
  * bits.
  *
- * Two protocols, see kernel.cu:
+ * Two protocols, see kernel_steps.cu:
  *   packets  each 12 bytes of data travel with a flag beside them, in the same store. No thread
  *            waits for more than its own elements; a third more bytes. For small messages.
  *   vectors  whole 16-byte vectors, each block of threads a slice of every segment, and a flag when

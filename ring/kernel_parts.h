@@ -1,4 +1,4 @@
-/* kernel_parts.h - what kernel.cu (the threads' side) and kernel_cuda.c (the host's) share; nobody
+/* kernel_parts.h - what kernel_steps.cu (the threads) and kernel_cuda*.c (the host) share; nobody
  * else includes it.
  */
 #ifndef RING_KERNEL_PARTS_H
