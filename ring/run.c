@@ -22,10 +22,6 @@ const char *engine_name(enum engine engine)
     return names[engine];
 }
 
-/* Event 2i marks the begin of op i, event 2i+1 its end. */
-static int64_t begin_event(int64_t id) { return 2 * id; }
-static int64_t end_event(int64_t id) { return 2 * id + 1; }
-
 /* ---- opening ---- */
 
 static int compare_links(const void *a, const void *b)

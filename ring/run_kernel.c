@@ -6,7 +6,7 @@
 #include "common/nvtx.h"
 
 struct group { /* a ring of the plan */
-    int64_t first_op;   /* by place in the plan */
+    int64_t first_op, end_op; /* all its ops lie there in the plan, perhaps with others between */
     int64_t first, count; /* elements of the data */
     int iteration, bucket;
 };
@@ -21,12 +21,9 @@ struct run_kernel {
     int n_groups;
     int *group_of;              /* owned, [n_ops]: or NONE */
     unsigned char *needed;      /* owned, [n_ops]: some op outside its ring waits for it */
-    int64_t *last_of;       /* owned, [n_groups][n_ranks]: last op of that rank in it, or NONE */
+    int64_t *last_of;           /* owned, [n_groups][n_ranks]: see last_of() */
     struct ring_kernel_step *steps; /* owned, [n_ranks * (2N - 1)] */
 };
-
-static int64_t begin_event(int64_t id) { return 2 * id; }
-static int64_t end_event(int64_t id) { return 2 * id + 1; }
 
 /* ---- the rings of a plan ---- */
 
@@ -73,6 +70,7 @@ static enum status find_groups(struct run_kernel *k, struct error *err)
         }
         if (*group == NONE)
             continue;
+        k->groups[*group].end_op = id + 1;
         widen(&k->groups[*group], &op->src);
         widen(&k->groups[*group], &op->dst);
     }
@@ -85,6 +83,12 @@ static int ring_waited_for(const struct run_kernel *k, int64_t id, int i)
 {
     const int group = k->group_of[k->plan->waits[k->plan->ops[id].first_wait + i].op];
     return group == k->group_of[id] ? NONE : group;
+}
+
+/* The ring's last op of that rank, or NONE. */
+static int64_t *last_of(const struct run_kernel *k, int group, int rank)
+{
+    return &k->last_of[(int64_t)group * k->plan->n_ranks + rank];
 }
 
 /* An op of a ring is over when the kernel of its rank is. To whoever waits for it that says less
@@ -100,14 +104,16 @@ static enum status find_needed(struct run_kernel *k, struct error *err)
         k->last_of[i] = NONE;
     for (int64_t id = 0; id < plan->n_ops; id++)
         if (k->group_of[id] != NONE)
-            k->last_of[k->group_of[id] * plan->n_ranks + plan->ops[id].rank] = id;
+            *last_of(k, k->group_of[id], plan->ops[id].rank) = id;
     for (int64_t id = 0; id < plan->n_ops; id++)
         for (int i = 0; i < plan->ops[id].n_waits; i++) {
-            const int64_t other = plan->waits[plan->ops[id].first_wait + i].op;
             const int group = ring_waited_for(k, id, i);
-            k->needed[other] |= k->group_of[other] != k->group_of[id];
-            if (group != NONE && k->last_of[group * plan->n_ranks + plan->ops[id].rank] != NONE)
-                k->needed[k->last_of[group * plan->n_ranks + plan->ops[id].rank]] = 1;
+            if (group == NONE)
+                continue;
+            const int64_t own = *last_of(k, group, plan->ops[id].rank);
+            k->needed[plan->waits[plan->ops[id].first_wait + i].op] = 1;
+            if (own != NONE)
+                k->needed[own] = 1;
         }
 out:
     return status;
@@ -179,7 +185,7 @@ enum status run_kernel_wait(struct run_kernel *k, int64_t id, struct error *err)
     const struct op *op = &k->plan->ops[id];
     for (int i = 0; i < op->n_waits; i++) {
         const int group = ring_waited_for(k, id, i);
-        const int64_t own = group == NONE ? NONE : k->last_of[group * k->plan->n_ranks + op->rank];
+        const int64_t own = group == NONE ? NONE : *last_of(k, group, op->rank);
         if (own != NONE)
             TRY(k->device->verbs->wait(k->device, stream_id(op->rank, op->lane), end_event(own),
                                        err));
@@ -198,7 +204,7 @@ static enum status queue_waits(struct run_kernel *k, int group, struct error *er
 {
     enum status status = STATUS_OK;
     const struct plan *plan = k->plan;
-    for (int64_t id = k->groups[group].first_op; id < plan->n_ops; id++) {
+    for (int64_t id = k->groups[group].first_op; id < k->groups[group].end_op; id++) {
         const struct op *op = &plan->ops[id];
         for (int i = 0; k->group_of[id] == group && i < op->n_waits; i++) {
             const int64_t other = plan->waits[op->first_wait + i].op;
@@ -214,7 +220,7 @@ out:
 static enum status queue_ends(struct run_kernel *k, int group, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (int64_t id = k->groups[group].first_op; id < k->plan->n_ops; id++)
+    for (int64_t id = k->groups[group].first_op; id < k->groups[group].end_op; id++)
         if (k->group_of[id] == group && k->needed[id])
             TRY(k->device->verbs->record(k->device, end_event(id),
                                          ring_kernel_stream(k->kernel, k->plan->ops[id].rank),
@@ -307,7 +313,7 @@ enum status run_kernel_times(struct run_kernel *k, struct timing *timing, struct
         }
     for (int group = 0; group < k->n_groups; group++) {
         TRY(ring_kernel_read(k->kernel, group, k->steps, err));
-        for (int64_t id = k->groups[group].first_op; id < plan->n_ops; id++)
+        for (int64_t id = k->groups[group].first_op; id < k->groups[group].end_op; id++)
             if (k->group_of[id] == group)
                 time_op(k, &plan->ops[id], &timing->begin_ns[id], &timing->end_ns[id]);
     }

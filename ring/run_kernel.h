@@ -11,6 +11,10 @@
 #include "ring/kernel.h"
 #include "ring/run.h"
 
+/* Event 2i marks the begin of op i, event 2i+1 its end. */
+static inline int64_t begin_event(int64_t id) { return 2 * id; }
+static inline int64_t end_event(int64_t id) { return 2 * id + 1; }
+
 struct run_kernel;
 
 /* `open` devices for this plan (run_open). STATUS_MACHINE: the kernel cannot be had here, or the
