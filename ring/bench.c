@@ -33,7 +33,7 @@ static enum status possible(void *context, enum bench_engine engine, struct erro
     case BENCH_GRAPH: return b->staged ? bench_no_graph(why) : STATUS_OK;
     case BENCH_KERNEL: return bench_try_kernel(b, why);
     case BENCH_AUTO:
-        b->kernel = bench_try_kernel(b, NULL) == STATUS_OK;
+        b->kernel = b->on[BENCH_KERNEL] || bench_try_kernel(b, NULL) == STATUS_OK;
         return host && !b->s->bench.engines_given
                    ? fail(why, STATUS_MACHINE, "on simulated GPUs it is always eager")
                    : STATUS_OK;

@@ -276,13 +276,18 @@ out:
     return status;
 }
 
+static enum contender meant(const struct size *z, enum contender who)
+{
+    return who == AUTO ? z->chosen : who;
+}
+
 static enum status take_sample(struct size *z, enum contender who, double *us)
 {
     enum status status = STATUS_OK;
     const int calls = z->b->s->bench.calls;
     int64_t ns = 0;
     TRY(interrupt_seen(z->b->err));
-    switch (who == AUTO ? z->chosen : who) {
+    switch (meant(z, who)) {
     case EAGER: TRY(run_sample(&z->eager, 1, &ns, z->b->err)); break;
     case GRAPH: TRY(run_sample(&z->graph, calls, &ns, z->b->err)); break;
     case KERNEL: TRY(sample_kernel(z, calls, &ns)); break;
@@ -338,7 +343,7 @@ static enum status count_wrong(struct size *z, enum contender who, int64_t *n_wr
         return STATUS_OK;
     TRY(interrupt_seen(z->b->err));
     TRY(run_load(z->device, &z->one, &z->b->s->data, z->b->err));
-    switch (who == AUTO ? z->chosen : who) {
+    switch (meant(z, who)) {
     case EAGER: TRY(run_sample(&z->once, 1, &ns, z->b->err)); break;
     case GRAPH: TRY(run_sample(&z->graph, 1, &ns, z->b->err)); break;
     case KERNEL: TRY(sample_kernel(z, 1, &ns)); break;
@@ -381,7 +386,7 @@ static const char *how(const struct size *z, enum contender who)
 static int64_t memory_beside(const struct size *z, enum contender who)
 {
     const int64_t element = (int64_t)dtype_size(z->b->s->dtype);
-    switch (who == AUTO ? z->chosen : who) {
+    switch (meant(z, who)) {
     case KERNEL: return ring_kernel_bytes(z->kernel);
     case NCCL_CALLERS: return 0;
     case NCCL_WINDOWS: return z->count * element;
