@@ -13,8 +13,7 @@
 #define DEFAULT_TIMEOUT_MS 10000
 #define LEAST_CAPABILITY 7  /* release, acquire and independent threads came with it */
 #define FEW_BLOCKS 64       /* are faster for segments of up to so many bytes; */
-#define FEW_BLOCKS_MOST ((int64_t)8 << 20) /* two H200, docs/benchmark.md */
-
+#define FEW_BLOCKS_MOST ((int64_t)4 << 20) /* two H200, docs/benchmark.md */
 
 enum status kernel_ok(cudaError_t result, const char *what, struct error *err)
 {
@@ -257,6 +256,27 @@ static int blocks_for(const struct ring_kernel *k, const struct ring_call *call)
     return (int)(wanted < most ? wanted : most);
 }
 
+/* Divisions are made here, once: threads take long for them. */
+void kernel_aim(struct ring_kernel *k, const struct ring_call *call, enum dtype dtype, int blocks)
+{
+    const int64_t each = call->count / k->n_ranks, longer = call->count % k->n_ranks;
+    const int64_t vectors = (each + (longer > 0)) * (int64_t)dtype_size(dtype) / 16;
+    k->epoch++;
+    for (int g = 0; g < k->n_gpus; g++) {
+        struct kernel_launch *l = &k->gpus[g].launch;
+        l->blocks = blocks;
+        l->recorded = call->recorded;
+        l->epoch = k->epoch;
+        l->first = call->first;
+        l->segment_count = each;
+        l->longer = longer;
+        l->slice = (vectors + blocks - 1) / blocks;
+        l->held_rank = call->held_rank;
+        l->held_step = call->held_step;
+        l->held_ns = call->held_ns;
+    }
+}
+
 enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *call,
                               struct error *err)
 {
@@ -270,20 +290,8 @@ enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *cal
                     (long long)k->count);
     if (call->count == 0 || k->n_ranks == 1)
         return STATUS_OK;
-    k->epoch++;
     const int blocks = blocks_for(k, call);
-    for (int g = 0; g < k->n_gpus; g++) {
-        struct kernel_launch *l = &k->gpus[g].launch;
-        l->blocks = blocks;
-        l->recorded = call->recorded;
-        l->epoch = k->epoch;
-        l->first = call->first;
-        l->count = call->count;
-        l->held_rank = call->held_rank;
-        l->held_step = call->held_step;
-        l->held_ns = call->held_ns;
-        l->average = k->redop == REDOP_AVG;
-    }
+    kernel_aim(k, call, k->dtype, blocks);
     if (call->recorded != NONE)
         k->blocks[call->recorded] = blocks;
     TRY(kernel_launch(k, kernel_function(call->protocol, k->dtype, k->redop), KERNEL_THREADS, err));

@@ -61,6 +61,9 @@ enum status kernel_zeroed(void **memory, int64_t bytes, struct error *err);
 /* What the launches to come know of their ranks: to be said again when that has changed. */
 enum status kernel_publish(struct ring_kernel *k, struct error *err);
 
+/* What the next launches are about: a new call, of elements of that type, in so many blocks. */
+void kernel_aim(struct ring_kernel *k, const struct ring_call *call, enum dtype dtype, int blocks);
+
 /* All devices' kernels of a call, one behind the other; each begins when its stream comes to it. */
 enum status kernel_launch(struct ring_kernel *k, const void *function, int threads,
                           struct error *err);

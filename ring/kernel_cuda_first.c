@@ -29,16 +29,8 @@ static enum status try_protocol(struct ring_kernel *k, enum ring_protocol protoc
         TRY(kernel_ok(cudaMemcpy(data[rank], values, sizeof values, cudaMemcpyHostToDevice),
                  "a first call", err));
     }
-    k->epoch++;
-    for (int g = 0; g < k->n_gpus; g++) {
-        struct kernel_launch *l = &k->gpus[g].launch;
-        l->blocks = k->most_blocks < 3 ? k->most_blocks : 3;
-        l->recorded = NONE;
-        l->epoch = k->epoch;
-        l->first = 0;
-        l->count = KERNEL_PROBE_COUNT;
-        l->average = 0;
-    }
+    kernel_aim(k, &(struct ring_call){.count = KERNEL_PROBE_COUNT, .recorded = NONE}, DTYPE_INT32,
+               k->most_blocks < 3 ? k->most_blocks : 3);
     TRY(kernel_launch(k, kernel_function(protocol, DTYPE_INT32, REDOP_SUM), KERNEL_THREADS, err));
     TRY(kernel_finish(k, err));
     for (int rank = 0; rank < k->n_ranks; rank++) {

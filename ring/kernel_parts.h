@@ -58,8 +58,10 @@ struct kernel_launch {
     int n_ranks;
     int recorded, most_blocks;       /* place in stamps and done; NONE: nothing is recorded */
     uint32_t epoch;                  /* number of the call, from 1 */
-    int average;                     /* avg: divide by n_ranks */
-    int64_t first, count;
+    int64_t first;                   /* element of the data */
+    int64_t segment_count;           /* elements of a segment; the first `longer` have one more */
+    int64_t longer;
+    int64_t slice;                   /* vectors of a segment for each block; what is left is less */
     int64_t segment_packets, segment_bytes; /* room for a segment, in the memory of kernel_post */
     int held_rank, held_step;
     int64_t held_ns;

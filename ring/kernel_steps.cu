@@ -35,11 +35,18 @@ namespace {
 
 // Where calls follow each other on a stream, the next kernel's blocks may come while this one still
 // works (programmatic dependent launch), so that they are there when it ends: a launch's time less
-// between two calls. They touch nothing before that.
+// between two calls. They find out what their first step is, and touch no memory before the call
+// before has ended.
 __device__ void let_next_come()
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+__device__ void wait_for_call_before()
+{
+#if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
@@ -128,27 +135,21 @@ struct step {
     bool scaled_first, scaled_after; // avg, of floats and of integers
 };
 
-// plan_part() of plan.h: the first count mod n parts hold one element more.
-__device__ void part(int64_t base, int64_t total, int n, int i, int64_t *first, int64_t *count)
-{
-    const int64_t each = total / n, more = total % n;
-    *first = base + each * i + (i < more ? i : more);
-    *count = each + (i < more);
-}
-
-template <typename T> __device__ struct step step_of(const struct kernel_launch &l, int rank, int s)
+template <typename T, enum redop OP>
+__device__ struct step step_of(const struct kernel_launch &l, int rank, int s)
 {
     const int n = l.n_ranks;
-    const bool is_float = (T)0.5f != 0;
+    const bool is_float = (T)0.5f != 0, average = OP == REDOP_AVG;
     struct step t;
     t.segment = (rank + 2 * n - s) % n;
-    part(l.first, l.count, n, t.segment, &t.first, &t.count);
+    t.first = l.first + l.segment_count * t.segment + (t.segment < l.longer ? t.segment : l.longer);
+    t.count = l.segment_count + (t.segment < l.longer);
     t.received = s > 0;
     t.added = s > 0 && s <= n - 1;
     t.kept = s >= n - 1;
     t.sent = s < 2 * (n - 1);
-    t.scaled_first = l.average && is_float && s <= n - 1;
-    t.scaled_after = l.average && !is_float && s == n - 1;
+    t.scaled_first = average && is_float && s <= n - 1;
+    t.scaled_after = average && !is_float && s == n - 1;
     return t;
 }
 
@@ -195,9 +196,11 @@ __global__ void __launch_bounds__(KERNEL_THREADS) packets_kernel(const struct ke
     const int64_t half = (l.epoch % 2) * steps * l.segment_packets;
     T *data = (T *)me.data;
     for (int s = 0; s <= steps; s++) {
-        const struct step t = step_of<T>(l, me.rank, s);
+        const struct step t = step_of<T, OP>(l, me.rank, s);
         const int64_t came = half + (s - 1) * l.segment_packets;
         const int64_t goes = half + s * l.segment_packets;
+        if (s == 0)
+            wait_for_call_before();
         hold_back(l, me.rank, s);
         for (int64_t i = block * KERNEL_THREADS + threadIdx.x; i * LENGTH < t.count;
              i += l.blocks * KERNEL_THREADS) {
@@ -236,25 +239,27 @@ template <typename V> struct lines {
     V *keep, *send;
 };
 
-template <typename T, enum redop OP, typename V>
-__device__ void move(const struct step &t, int n, const struct lines<V> &p, int64_t begin,
+// The threads of a block walk the vectors from begin to end, each with some at once, so that their
+// journeys overlap.
+template <typename T, enum redop OP>
+__device__ void move(const struct step &t, int n, const struct lines<vector<T>> &p, int64_t begin,
                      int64_t end)
 {
-    const int UNROLL = 4, LENGTH = sizeof(V) / sizeof(T);
-    for (int64_t i = begin + threadIdx.x; i < end; i += UNROLL * KERNEL_THREADS) {
-        V a[UNROLL], b[UNROLL];
+    const int AT_ONCE = 2; // more were slower: a kernel's code has to be fetched, too
+    for (int64_t i = begin + threadIdx.x; i < end; i += AT_ONCE * KERNEL_THREADS) {
+        vector<T> a[AT_ONCE], b[AT_ONCE];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++)
+        for (int u = 0; u < AT_ONCE; u++)
             if (i + u * KERNEL_THREADS < end) {
                 a[u] = p.own[i + u * KERNEL_THREADS];
                 if (p.came)
                     b[u] = p.came[i + u * KERNEL_THREADS];
             }
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++)
+        for (int u = 0; u < AT_ONCE; u++)
             if (i + u * KERNEL_THREADS < end) {
 #pragma unroll
-                for (int k = 0; k < LENGTH; k++)
+                for (int k = 0; k < vector<T>::LENGTH; k++)
                     a[u].x[k] = value<T, OP>(t, n, a[u].x[k], b[u].x[k]);
                 if (p.send)
                     p.send[i + u * KERNEL_THREADS] = a[u];
@@ -264,9 +269,8 @@ __device__ void move(const struct step &t, int n, const struct lines<V> &p, int6
     }
 }
 
-template <typename T> struct alone { T x[1]; };
-
-// A slice of the vectors; what precedes and follows all vectors of a segment is block 0's.
+// A slice of the vectors; the few elements before the first and behind the last vector of a segment
+// are block 0's.
 template <typename T, enum redop OP>
 __device__ void move_slice(const struct kernel_launch &l, int block, const struct step &t,
                            const struct lines<T> &p)
@@ -274,19 +278,20 @@ __device__ void move_slice(const struct kernel_launch &l, int block, const struc
     const int LENGTH = vector<T>::LENGTH;
     const int64_t past = t.first % LENGTH, until_vector = past ? LENGTH - past : 0;
     const int64_t head = until_vector < t.count ? until_vector : t.count;
-    const int64_t vectors = (t.count - head) / LENGTH, tail = head + vectors * LENGTH;
-    int64_t begin, n;
-    part(0, vectors, l.blocks, block, &begin, &n);
+    const int64_t vectors = (t.count - head) / LENGTH;
+    const int64_t begin = block * l.slice, end = begin + l.slice;
     const struct lines<vector<T>> v = {
         (const vector<T> *)(p.own + head), p.came ? (const vector<T> *)(p.came + head) : NULL,
         p.keep ? (vector<T> *)(p.keep + head) : NULL, p.send ? (vector<T> *)(p.send + head) : NULL};
-    const struct lines<alone<T>> singles = {(const alone<T> *)p.own, (const alone<T> *)p.came,
-                                            (alone<T> *)p.keep, (alone<T> *)p.send};
-    move<T, OP>(t, l.n_ranks, v, begin, begin + n);
-    if (block == 0) {
-        move<T, OP>(t, l.n_ranks, singles, 0, head);
-        move<T, OP>(t, l.n_ranks, singles, tail, t.count);
-    }
+    move<T, OP>(t, l.n_ranks, v, begin, end < vectors ? end : vectors);
+    const int64_t i = threadIdx.x < head ? threadIdx.x : threadIdx.x + vectors * LENGTH;
+    if (block > 0 || i >= t.count)
+        return;
+    const T result = value<T, OP>(t, l.n_ranks, p.own[i], p.came ? p.came[i] : (T)0);
+    if (p.send)
+        p.send[i] = result;
+    if (p.keep)
+        p.keep[i] = result;
 }
 
 template <typename T, enum redop OP>
@@ -298,7 +303,7 @@ __global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct ke
     const int block = blockIdx.x % l.blocks;
     const int64_t half = l.epoch % 2;
     for (int s = 0; s <= steps; s++) {
-        const struct step t = step_of<T>(l, me.rank, s);
+        const struct step t = step_of<T, OP>(l, me.rank, s);
         const int64_t past = t.first % vector<T>::LENGTH * sizeof(T);
         // a segment that is not complete travels by the inbox, a complete one from data to data
         T *came = (T *)(me.post.inbox + (half * (n - 1) + s - 1) * l.segment_bytes + past);
@@ -309,6 +314,8 @@ __global__ void __launch_bounds__(KERNEL_THREADS) vectors_kernel(const struct ke
         const uint32_t *here = me.post.flags + (half * steps + s - 1) * KERNEL_MAX_BLOCKS + block;
         uint32_t *there = me.next_post.flags + (half * steps + s) * KERNEL_MAX_BLOCKS + block;
         bool gone = false;
+        if (s == 0)
+            wait_for_call_before();
         if (threadIdx.x == 0 && t.received)
             gone = !wait_until([&] { return is_raised(here, l.epoch); }, l.timeout_ns);
         if (gone)
@@ -366,7 +373,7 @@ __global__ void clock_kernel(const struct kernel_launch) {}
 #endif
 
 #define ROW(KERNEL, T)                                                                            \
-    {(const void *)KERNEL<T, REDOP_SUM>, (const void *)KERNEL<T, REDOP_SUM>,                      \
+    {(const void *)KERNEL<T, REDOP_SUM>, (const void *)KERNEL<T, REDOP_AVG>,                      \
      (const void *)KERNEL<T, REDOP_MIN>, (const void *)KERNEL<T, REDOP_MAX>,                      \
      (const void *)KERNEL<T, REDOP_PROD>},
 #define PACKETS_ROW(D, T) ROW(packets_kernel, T)
