@@ -104,7 +104,7 @@ machine() {
     "$RING_DEMO" --version
     if [ "$BACKEND" = cuda ] && command -v nvidia-smi >/dev/null; then
         nvidia-smi --query-gpu=index,name,pci.bus_id,driver_version,memory.total --format=csv
-        nvidia-smi topo -m
+        nvidia-smi topo -m | sed "s/$(printf '\033')\[[0-9;]*m//g" # it underlines
     fi 2>&1
     echo '```'
 }
