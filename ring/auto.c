@@ -11,7 +11,9 @@ static const struct {
     {INT64_MAX, ENGINE_EAGER},
 };
 
-#define TWO_PIECES_FROM ((int64_t)4 << 20) /* bytes of a segment */
+/* For each rank, bytes of a segment; measured there, too, with two ranks. */
+#define TWO_PIECES_EAGER ((int64_t)4 << 20)
+#define TWO_PIECES_GRAPH ((int64_t)2 << 20)
 
 enum engine auto_engine(int64_t bytes, int n_ranks, int kernel)
 {
@@ -21,7 +23,12 @@ enum engine auto_engine(int64_t bytes, int n_ranks, int kernel)
     return kernel || table[i].engine != ENGINE_KERNEL ? table[i].engine : ENGINE_EAGER;
 }
 
-int auto_pieces(int64_t bytes, int n_ranks)
+int64_t auto_two_pieces_from(int n_ranks, enum engine engine)
 {
-    return bytes / n_ranks >= TWO_PIECES_FROM ? 2 : 1;
+    return n_ranks * (engine == ENGINE_GRAPH ? TWO_PIECES_GRAPH : TWO_PIECES_EAGER);
+}
+
+int auto_pieces(int64_t bytes, int n_ranks, enum engine engine)
+{
+    return bytes / n_ranks >= auto_two_pieces_from(n_ranks, engine) ? 2 : 1;
 }

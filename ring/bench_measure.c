@@ -127,8 +127,8 @@ static const enum contender contenders[BENCH_NCCL] = { /* of NCCL the faster one
 struct size {
     struct bench *b;
     int64_t count;
-    int pieces, slots;
     struct plan one, many;  /* an all-reduce; -n of them, of the same data */
+    struct plan graphed;    /* an all-reduce, perhaps in other pieces */
     struct run_options eager_options, graph_options;
     struct device *device;
     struct run_sample eager, graph, once; /* many; one, as a graph; one, op by op */
@@ -157,22 +157,32 @@ out:
     return status;
 }
 
-static enum status make_plans(struct size *z)
+static enum status make_plan(const struct size *z, enum engine engine, int calls, struct plan *plan)
 {
     enum status status = STATUS_OK;
     const struct settings *s = z->b->s;
     const int64_t bytes = z->count * (int64_t)dtype_size(s->dtype);
-    z->pieces = s->bench.pieces > 0 ? s->bench.pieces : auto_pieces(bytes, s->n_ranks);
-    z->slots = s->slots;
-    struct ring_shape shape = {.n_ranks = s->n_ranks, .count = z->count, .dtype = s->dtype,
-                               .redop = s->redop, .pieces = z->pieces, .slots = z->slots,
-                               .iterations = 1};
-    TRY(ring_plan(&z->one, &shape, z->b->err));
-    TRY(prove(z, &z->one, 1));
-    shape.iterations = s->bench.calls;
-    shape.same_data = 1;
-    TRY(ring_plan(&z->many, &shape, z->b->err));
-    TRY(prove(z, &z->many, 0));
+    const int chosen = auto_pieces(bytes, s->n_ranks, engine);
+    const struct ring_shape shape = {
+        .n_ranks = s->n_ranks, .count = z->count, .dtype = s->dtype, .redop = s->redop,
+        .pieces = s->bench.pieces > 0 ? s->bench.pieces : chosen, .slots = s->slots,
+        .iterations = calls, .same_data = calls > 1,
+    };
+    TRY(ring_plan(plan, &shape, z->b->err));
+    TRY(prove(z, plan, calls == 1));
+out:
+    return status;
+}
+
+static enum status make_plans(struct size *z)
+{
+    enum status status = STATUS_OK;
+    if (z->b->on[BENCH_GRAPH])
+        TRY(make_plan(z, ENGINE_GRAPH, 1, &z->graphed));
+    TRY(make_plan(z, ENGINE_EAGER, 1, &z->one));
+    TRY(make_plan(z, ENGINE_EAGER, z->b->s->bench.calls, &z->many));
+    if (z->many.inbox_count < z->graphed.inbox_count) /* there is one inbox, for both */
+        z->many.inbox_count = z->graphed.inbox_count;
 out:
     return status;
 }
@@ -223,7 +233,7 @@ static enum status open_size(struct size *z, int times_only)
     TRY(run_sample_open(&z->eager, z->device, &z->many, init, &z->eager_options, b->err));
     TRY(run_sample_open(&z->once, z->device, &z->one, init, &z->eager_options, b->err));
     if (b->on[BENCH_GRAPH])
-        TRY(run_sample_open(&z->graph, z->device, &z->one, init, &z->graph_options, b->err));
+        TRY(run_sample_open(&z->graph, z->device, &z->graphed, init, &z->graph_options, b->err));
     z->runs[EAGER] = b->on[BENCH_EAGER];
     z->runs[GRAPH] = b->on[BENCH_GRAPH];
     TRY(open_kernel(z));
@@ -382,6 +392,11 @@ static const char *how(const struct size *z, enum contender who)
     }
 }
 
+static const struct plan *plan_of(const struct size *z, enum contender who)
+{
+    return who == GRAPH ? &z->graphed : &z->one;
+}
+
 /* Beside a rank's data. */
 static int64_t memory_beside(const struct size *z, enum contender who)
 {
@@ -390,7 +405,7 @@ static int64_t memory_beside(const struct size *z, enum contender who)
     case KERNEL: return ring_kernel_bytes(z->kernel);
     case NCCL_CALLERS: return 0;
     case NCCL_WINDOWS: return z->count * element;
-    default: return z->one.inbox_count * element;
+    default: return plan_of(z, who)->inbox_count * element;
     }
 }
 
@@ -400,8 +415,8 @@ static enum status add_row(struct size *z, enum bench_engine engine, enum conten
     struct bench *b = z->b;
     const int64_t bytes = z->count * (int64_t)dtype_size(b->s->dtype);
     struct bench_row row = {
-        .engine = engine, .count = z->count, .bytes = bytes, .pieces = z->pieces,
-        .slots = z->slots, .median_us = median(z, who), .min_us = z->us[who][0],
+        .engine = engine, .count = z->count, .bytes = bytes,
+        .pieces = plan_of(z, who)->pieces, .slots = z->one.slots, .median_us = median(z, who), .min_us = z->us[who][0],
         .p99_us = z->us[who][(z->n_samples * 99 + 99) / 100 - 1], .how = how(z, who),
         .memory_bytes = bytes + memory_beside(z, who),
     };
@@ -434,6 +449,7 @@ out:
     if (status != STATUS_OK)
         b->n_rows = n_rows; /* a size is there whole or not at all */
     close_size(&z);
+    plan_free(&z.graphed);
     plan_free(&z.one);
     plan_free(&z.many);
     return status;

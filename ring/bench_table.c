@@ -9,6 +9,7 @@
 
 #include "common/format.h"
 #include "common/json.h"
+#include "ring/auto.h"
 #include "ring/bench_parts.h"
 #include "ring/plan.h"
 
@@ -79,14 +80,17 @@ static void print_queueing(const struct bench *b)
 static void print_settings(const struct bench *b)
 {
     const struct bench_options *o = &b->s->bench;
-    char size[FORMAT_SIZE];
+    const int n = b->s->n_ranks;
+    char size[FORMAT_SIZE], graph[FORMAT_SIZE];
     note(b, "%d all-reduces a sample, back to back; time is the median sample's, of one all-reduce",
          o->calls);
     if (o->pieces > 0)
         note(b, "%d pieces a segment, %d slots", o->pieces, b->s->slots);
     else
-        note(b, "2 pieces where a segment has 4 MiB or more, else 1; %d slots", b->s->slots);
-    if (b->s->n_ranks > 1)
+        note(b, "2 pieces where a segment has %s or more (graph: %s), else 1; %d slots",
+             format_bytes(auto_two_pieces_from(n, ENGINE_EAGER), size),
+             format_bytes(auto_two_pieces_from(n, ENGINE_GRAPH), graph), b->s->slots);
+    if (n > 1)
         note(b, "peer copies of %s, all ranks at once: %.2f GB/s each",
              format_bytes(b->copy_bytes, size), b->copy_GBps);
     else

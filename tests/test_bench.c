@@ -245,8 +245,14 @@ START_TEST(auto_goes_by_the_segment)
         }
         ck_assert(copies && vectors);
         ck_assert_int_eq(auto_engine(n, n, 1), ENGINE_KERNEL);
-        ck_assert_int_eq(auto_pieces(n, n), 1);
-        ck_assert_int_eq(auto_pieces((int64_t)1 << 30, 2), 2);
+        for (int engine = ENGINE_EAGER; engine <= ENGINE_GRAPH; engine++) {
+            const int64_t from = n * auto_two_pieces_from(n, (enum engine)engine);
+            ck_assert_int_eq(auto_pieces(n, n, (enum engine)engine), 1);
+            ck_assert_int_eq(auto_pieces(from - 1, n, (enum engine)engine), 1);
+            ck_assert_int_eq(auto_pieces(from, n, (enum engine)engine), 2);
+        }
+        ck_assert(auto_two_pieces_from(n, ENGINE_GRAPH) < auto_two_pieces_from(n, ENGINE_EAGER));
+        ck_assert(auto_two_pieces_from(n, ENGINE_GRAPH) < auto_two_pieces_from(n + 1, ENGINE_GRAPH));
     }
 }
 END_TEST
