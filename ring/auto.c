@@ -11,9 +11,10 @@ static const struct {
     {INT64_MAX, ENGINE_EAGER},
 };
 
-/* For each rank, bytes of a segment; measured there, too, with two ranks. */
-#define TWO_PIECES_EAGER ((int64_t)4 << 20)
-#define TWO_PIECES_GRAPH ((int64_t)2 << 20)
+/* Bytes of a segment, for each rank. With less, twice as many ops take the slower of the two hosts
+ * there longer to queue than the copies take. */
+#define TWO_PIECES_EAGER ((int64_t)8 << 20)
+#define TWO_PIECES_GRAPH ((int64_t)4 << 20)
 
 enum engine auto_engine(int64_t bytes, int n_ranks, int kernel)
 {
