@@ -415,8 +415,8 @@ static enum status add_row(struct size *z, enum bench_engine engine, enum conten
     struct bench *b = z->b;
     const int64_t bytes = z->count * (int64_t)dtype_size(b->s->dtype);
     struct bench_row row = {
-        .engine = engine, .count = z->count, .bytes = bytes,
-        .pieces = plan_of(z, who)->pieces, .slots = z->one.slots, .median_us = median(z, who), .min_us = z->us[who][0],
+        .engine = engine, .count = z->count, .bytes = bytes, .pieces = plan_of(z, who)->pieces,
+        .slots = z->one.slots, .median_us = median(z, who), .min_us = z->us[who][0],
         .p99_us = z->us[who][(z->n_samples * 99 + 99) / 100 - 1], .how = how(z, who),
         .memory_bytes = bytes + memory_beside(z, who),
     };

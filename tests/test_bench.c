@@ -252,7 +252,8 @@ START_TEST(auto_goes_by_the_segment)
             ck_assert_int_eq(auto_pieces(from, n, (enum engine)engine), 2);
         }
         ck_assert(auto_two_pieces_from(n, ENGINE_GRAPH) < auto_two_pieces_from(n, ENGINE_EAGER));
-        ck_assert(auto_two_pieces_from(n, ENGINE_GRAPH) < auto_two_pieces_from(n + 1, ENGINE_GRAPH));
+        ck_assert(auto_two_pieces_from(n, ENGINE_GRAPH) < auto_two_pieces_from(n + 1,
+                                                                               ENGINE_GRAPH));
     }
 }
 END_TEST

@@ -1361,9 +1361,12 @@ for arguments in '-d int32 -o avg' '-d int -o prod' '-d float32 -o avg' '-o max 
     same_in_json
     verdict "bench $arguments"
 done
-bench 2 -b 1K -e 16M -f 16384
-grep '"size_bytes":1024,' bench.json | grep -q '"pieces":1,' || complain "1 KiB is cut"
-grep '"size_bytes":16777216,' bench.json | grep -q '"pieces":2,' || complain "16 MiB is not cut"
+bench 2 -b 8M -e 32M -f 2
+for pieces in eager:8388608:1 graph:8388608:1 eager:16777216:1 graph:16777216:2 eager:33554432:2; do
+    size=${pieces#*:}
+    grep "\"engine\":\"${pieces%%:*}\".*\"size_bytes\":${size%:*}," bench.json |
+        grep -q "\"pieces\":${pieces##*:}," || complain "not $pieces"
+done
 verdict "bench chooses the pieces by size"
 run bench --backend host --devices 0,0,1 -e 4K
 wants_status 0
