@@ -1380,6 +1380,11 @@ for arguments in '-d int32 -o avg' '-d int -o prod' '-d float32 -o avg' '-o max 
     same_in_json
     verdict "bench $arguments"
 done
+for type in float double half bfloat16 int32; do
+    bench 2 -b 1000 -e 1000 -d $type --engine eager
+    awk -v type=$type '$3 != type { exit 1 }' "$top/rows" || complain "$(cat "$top/rows")"
+    verdict "bench: the type is called $type, as in nccl-tests"
+done
 bench 2 -b 1K -e 16M -f 16384
 grep '"size_bytes":1024,' bench.json | grep -q '"pieces":1,' || complain "1 KiB is cut"
 grep '"size_bytes":16777216,' bench.json | grep -q '"pieces":2,' || complain "16 MiB is not cut"
