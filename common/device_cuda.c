@@ -141,8 +141,8 @@ static enum status take_memory(struct cuda_device *c, int rank, enum memory memo
     TRY(cuda_use(c, owner->gpu, err));
     if (count > 0)
         TRY(cuda_ok(cudaMalloc(&owner->memory[memory], (size_t)count * size), "memory", rank, err));
-    TRY(cuda_ok(kernels_fill(size, size == 8 ? ARITH_NAN64 : ARITH_NAN32, owner->memory[memory],
-                             count, c->gpus[owner->gpu].blocks, owner->streams[LANE_COMPUTE]),
+    TRY(cuda_ok(kernels_fill(size, dtype_nan(c->dtype), owner->memory[memory], count,
+                             c->gpus[owner->gpu].blocks, owner->streams[LANE_COMPUTE]),
                 "alloc", rank, err));
 out:
     return status;

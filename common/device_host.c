@@ -453,11 +453,10 @@ static enum status check_room(const struct host *h, int64_t data_count, int64_t 
 
 static void poison(const struct host *h, char *memory, int64_t count)
 {
-    uint64_t nan64 = ARITH_NAN64;
-    uint32_t nan32 = ARITH_NAN32;
+    const uint64_t nan = dtype_nan(h->dtype); /* its low bytes come first */
     size_t size = dtype_size(h->dtype);
     for (int64_t i = 0; i < count; i++)
-        memcpy(memory + (size_t)i * size, size == 8 ? (void *)&nan64 : (void *)&nan32, size);
+        memcpy(memory + (size_t)i * size, &nan, size);
 }
 
 #define LARGE_PAGE (1 << 21) /* bytes, or less */

@@ -5,14 +5,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/arith.h"
+
 static const struct {
     const char *name;
     size_t size;
     int is_float;
+    double most; /* the largest finite value */
+    uint64_t nan;
 } dtypes[N_DTYPES] = {
-    [DTYPE_FLOAT32] = {"float32", 4, 1},
-    [DTYPE_FLOAT64] = {"float64", 8, 1},
-    [DTYPE_INT32] = {"int32", 4, 0},
+    [DTYPE_FLOAT32] = {"float32", 4, 1, FLT_MAX, ARITH_NAN32},
+    [DTYPE_FLOAT64] = {"float64", 8, 1, DBL_MAX, ARITH_NAN64},
+    [DTYPE_FLOAT16] = {"float16", 2, 1, 65504, ARITH_NAN16},
+    [DTYPE_BFLOAT16] = {"bfloat16", 2, 1, 0x1.fep127, ARITH_NAN16},
+    [DTYPE_INT32] = {"int32", 4, 0, INT32_MAX, ARITH_NAN32},
 };
 
 static const char *const redops[N_REDOPS] = {
@@ -23,6 +29,7 @@ static const char *const redops[N_REDOPS] = {
 const char *dtype_name(enum dtype dtype) { return dtypes[dtype].name; }
 size_t dtype_size(enum dtype dtype) { return dtypes[dtype].size; }
 int dtype_is_float(enum dtype dtype) { return dtypes[dtype].is_float; }
+uint64_t dtype_nan(enum dtype dtype) { return dtypes[dtype].nan; }
 const char *redop_name(enum redop op) { return redops[op]; }
 
 int dtype_parse(const char *name, enum dtype *out)
@@ -45,32 +52,38 @@ int redop_parse(const char *name, enum redop *out)
     return 0;
 }
 
+static inline double number_float(float x) { return x; }
+static inline double number_double(double x) { return x; }
+static inline double number_float16(float16 x) { return arith_widen_float16(x); }
+static inline double number_bfloat16(bfloat16 x) { return arith_widen_bfloat16(x); }
+static inline double number_int32_t(int32_t x) { return x; }
+
 double dtype_load(enum dtype dtype, const void *element)
 {
-    float f;
-    double d;
-    int32_t i;
     switch (dtype) {
-    case DTYPE_FLOAT32: memcpy(&f, element, sizeof f); return f;
-    case DTYPE_FLOAT64: memcpy(&d, element, sizeof d); return d;
-    default: memcpy(&i, element, sizeof i); return i;
+#define LOAD(D, T) case D: { T x; memcpy(&x, element, sizeof x); return number_##T(x); }
+    ARITH_TYPES(LOAD)
+#undef LOAD
+    default: return NAN;
     }
+}
+
+static int has_place(enum dtype dtype, double value)
+{
+    if (dtype == DTYPE_INT32)
+        return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
+    return !isfinite(value) || fabs(value) <= dtypes[dtype].most;
 }
 
 int dtype_store(enum dtype dtype, double value, void *element)
 {
-    if (dtype == DTYPE_INT32) {
-        if (!(value >= INT32_MIN && value <= INT32_MAX) || value != floor(value))
-            return 0;
-        int32_t i = (int32_t)value;
-        memcpy(element, &i, sizeof i);
-    } else if (dtype == DTYPE_FLOAT32) {
-        if (isfinite(value) && fabs(value) > FLT_MAX)
-            return 0;
-        float f = (float)value;
-        memcpy(element, &f, sizeof f);
-    } else {
-        memcpy(element, &value, sizeof value);
+    if (!has_place(dtype, value))
+        return 0;
+    switch (dtype) {
+#define STORE(D, T)                                                                       \
+    case D: { T x = arith_held_##T(value); memcpy(element, &x, sizeof x); return 1; }
+    ARITH_TYPES(STORE)
+#undef STORE
+    default: return 0;
     }
-    return 1;
 }

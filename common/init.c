@@ -77,11 +77,7 @@ static enum status read_random(struct init *init, const struct request *r, struc
  * what the type holds. */
 static const char *fit(enum dtype dtype, double *value, int out_of_range)
 {
-    union {
-        float f;
-        double d;
-        int32_t i;
-    } element;
+    double element; /* the largest type */
     if (out_of_range && *value == 0)
         return "is too small for";
     if (!dtype_is_float(dtype) && !(isfinite(*value) && *value == floor(*value)))
@@ -258,10 +254,6 @@ out:
 
 /* --- the data ------------------------------------------------------------------------------ */
 
-static inline float held_float(double value) { return arith_canonical_float((float)value); }
-static inline double held_double(double value) { return arith_canonical_double(value); }
-static inline int32_t held_int32_t(double value) { return (int32_t)value; }
-
 typedef void compute(struct pattern p, int rank, int iteration, int64_t first, int64_t count,
                      void *out);
 
@@ -271,7 +263,7 @@ typedef void compute(struct pattern p, int rank, int iteration, int64_t first, i
     {                                                                                             \
         T *to = out;                                                                              \
         for (int64_t i = 0; i < count; i++)                                                       \
-            to[i] = held_##T(pattern_value(p, DTYPE, rank, iteration, first + i));                \
+            to[i] = arith_held_##T(pattern_value(p, DTYPE, rank, iteration, first + i));          \
     }
 ARITH_TYPES(DEFINE_COMPUTE)
 

@@ -25,7 +25,8 @@ struct init {
 
 /* Reads "index", "rank", "ones", "random:SEED" or "values:a,b,..". `prod` turns the default index
  * pattern into signed powers of two, so that products stay exact. STATUS_USAGE names the text.
- * Values are kept as the type holds them: 0.1 rounded to float32; what has no place is refused. */
+ * Values are kept as the type holds them: 0.1 rounded to float32, 257 to 256 in bfloat16 (as ranks
+ * beyond 256 are by "rank"; float16: beyond 2048); what has no place is refused. */
 enum status init_parse(struct init *init, const char *text, enum dtype dtype, int prod,
                        struct error *err);
 

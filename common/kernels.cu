@@ -1,7 +1,7 @@
 // kernels.cu - one loop over memory, and the four things that are done with it.
 //
 // Every kernel has the same shape: to[i] = f(i, to[i], from[i]). stretch() walks it in a
-// grid-stride loop that reads UNROLL units before it writes any, so that enough reads are under
+// grid-stride loop that reads some units before it writes any, so that enough reads are under
 // way to fill the memory's bandwidth. A unit is a 16-byte vector where both sides can be aligned
 // to it, else a single element; what f does not look at is not read.
 #include "common/kernels.h"
@@ -11,7 +11,7 @@
 namespace {
 
 const int THREADS = 256;
-const int UNROLL = 4;
+const int UNROLL = 4;       // units at once; of 8 elements half as many, for the code's size
 
 template <typename T> struct single {
     static const int LENGTH = 1;
@@ -37,17 +37,18 @@ template <typename T> struct cut cut_at_vectors(const void *to, const void *from
 template <typename V, typename F>
 __device__ void stretch(V *to, const V *from, int64_t n, int64_t first, F f)
 {
+    constexpr int AT_ONCE = V::LENGTH < 8 ? UNROLL : UNROLL / 2;
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + (UNROLL - 1) * stride < n; i += UNROLL * stride) {
-        V a[UNROLL], b[UNROLL];
+    for (; i + (AT_ONCE - 1) * stride < n; i += AT_ONCE * stride) {
+        V a[AT_ONCE], b[AT_ONCE];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < AT_ONCE; u++) {
             a[u] = to[i + u * stride];
             b[u] = from[i + u * stride];
         }
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
+        for (int u = 0; u < AT_ONCE; u++) {
 #pragma unroll
             for (int k = 0; k < V::LENGTH; k++)
                 a[u].x[k] = f(first + (i + u * stride) * V::LENGTH + k, a[u].x[k], b[u].x[k]);
@@ -72,10 +73,6 @@ __device__ void each(T *to, const T *from, struct cut cut, F f)
             cut.head, f);
     stretch((single<T> *)(to + end), (const single<T> *)(from + end), cut.tail, end, f);
 }
-
-template <typename T> struct name_of;
-#define NAME(D, T) template <> struct name_of<T> { static const enum dtype dtype = D; };
-ARITH_TYPES(NAME)
 
 template <typename T, enum redop OP>
 __global__ void __launch_bounds__(THREADS) reduce_kernel(T *to, const T *from, struct cut cut)
@@ -121,8 +118,8 @@ compute_kernel(T *to, struct pattern pattern, int rank, int iteration, int n,
                int64_t first, struct cut cut, struct kernels_work work)
 {
     each(to, (const T *)to, cut, [=](int64_t i, T, T) {
-        const T x = (T)pattern_value(pattern, name_of<T>::dtype, rank, iteration, first + i);
-        return n == 1 ? canonical(x) : scaled(canonical(x), n);
+        const T x = held<T>(pattern_value(pattern, name_of<T>::dtype, rank, iteration, first + i));
+        return n == 1 ? x : scaled(x, n);
     });
     be_busy<WORK>(work, to);
 }
@@ -159,7 +156,8 @@ static_assert(REDOP_SUM == 0 && REDOP_AVG == 1 && REDOP_MIN == 2 && REDOP_MAX ==
 const void *const reduce_kernels[N_DTYPES][N_REDOPS] = {ARITH_TYPES(REDUCE_ROW)};
 const void *const scale_kernels[N_DTYPES] = {ARITH_TYPES(SCALE_ROW)};
 const void *const compute_kernels[N_DTYPES][N_WORKS] = {ARITH_TYPES(COMPUTE_ROW)};
-const void *const fill_kernels[] = {(const void *)fill_kernel<uint32_t>,
+const void *const fill_kernels[] = {(const void *)fill_kernel<uint16_t>,
+                                    (const void *)fill_kernel<uint32_t>,
                                     (const void *)fill_kernel<uint64_t>};
 
 __global__ void delay_kernel(int64_t ns)
@@ -235,12 +233,11 @@ cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, 
 cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
                          cudaStream_t stream)
 {
-    const bool wide = size == sizeof(uint64_t);
-    uint32_t narrow_bits = (uint32_t)bits;
-    struct cut cut = wide ? cut_at_vectors<uint64_t>(to, to, count)
-                          : cut_at_vectors<uint32_t>(to, to, count);
-    void *args[] = {&to, wide ? (void *)&bits : (void *)&narrow_bits, &cut};
-    return launch(fill_kernels[wide], cut, blocks, args, stream);
+    struct cut cut = size == 8   ? cut_at_vectors<uint64_t>(to, to, count)
+                     : size == 4 ? cut_at_vectors<uint32_t>(to, to, count)
+                                 : cut_at_vectors<uint16_t>(to, to, count);
+    void *args[] = {&to, &bits, &cut}; // little-endian: the low bytes come first
+    return launch(fill_kernels[size / 4], cut, blocks, args, stream);
 }
 
 cudaError_t kernels_delay(int64_t ns, cudaStream_t stream)

@@ -14,7 +14,10 @@ template <typename T> struct alignas(16) vector {
     T x[LENGTH];
 };
 
-// arith.h's functions carry their type in their name; here it is in their arguments.
+// arith.h's functions carry their type in their name; here it is in their arguments, or given.
+template <typename T> struct name_of;
+template <typename T> __device__ T held(double x);
+
 #define OVERLOADS(D, T)                                                                           \
     template <enum redop OP> __device__ T combined(T a, T b)                                      \
     {                                                                                             \
@@ -23,12 +26,10 @@ template <typename T> struct alignas(16) vector {
                : OP == REDOP_PROD ? arith_prod_##T(a, b)                                          \
                                   : arith_sum_##T(a, b);                                          \
     }                                                                                             \
-    __device__ T scaled(T a, int n) { return arith_scale_##T(a, n); }
+    __device__ T scaled(T a, int n) { return arith_scale_##T(a, n); }                             \
+    template <> __device__ T held<T>(double x) { return arith_held_##T(x); }                      \
+    template <> struct name_of<T> { static const enum dtype dtype = D; };
 ARITH_TYPES(OVERLOADS)
-
-__device__ float canonical(float x) { return arith_canonical_float(x); }
-__device__ double canonical(double x) { return arith_canonical_double(x); }
-__device__ int32_t canonical(int32_t x) { return x; }
 
 // Of this GPU, in ns; how finely it ticks depends on the GPU.
 __device__ uint64_t global_ns()

@@ -50,7 +50,7 @@ cudaError_t kernels_compute(enum dtype dtype, struct pattern pattern, int rank, 
                             int n, int64_t first, void *to, int64_t count, struct kernels_work work,
                             int blocks, cudaStream_t stream);
 
-/* to[i] = the low `size` bytes of bits; size is 4 or 8 */
+/* to[i] = the low `size` bytes of bits; size is 2, 4 or 8 */
 cudaError_t kernels_fill(size_t size, uint64_t bits, void *to, int64_t count, int blocks,
                          cudaStream_t stream);
 

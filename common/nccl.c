@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "common/pattern.h"
+
 static enum status (*const built)(struct nccl **out, int n_ranks, const int *device_of,
                                   int timeout_s, struct error *err) =
 #ifdef HAVE_NCCL
@@ -15,7 +17,8 @@ int nccl_is_exact(int n_ranks, enum dtype dtype, enum redop redop, int default_d
 {
     const int rounds = redop == REDOP_AVG && dtype_is_float(dtype) &&
                        (n_ranks & (n_ranks - 1)) != 0;
-    return n_ranks <= 2 || redop == REDOP_MIN || redop == REDOP_MAX || (default_data && !rounds);
+    return n_ranks <= 2 || redop == REDOP_MIN || redop == REDOP_MAX ||
+           (default_data && !rounds && pattern_is_exact(dtype, redop == REDOP_PROD, n_ranks));
 }
 
 enum status nccl_open(struct nccl **out, int n_ranks, const int *device_of, int timeout_s,

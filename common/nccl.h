@@ -61,8 +61,9 @@ struct nccl_verbs {
 
 /* NCCL adds in an order of its own. Are its results those of any other order, bit for bit? For two
  * ranks always, since a + b is b + a, and for min and max; for more ranks where no addition rounds:
- * of the default pattern (whose sums and products are exact in all our types), unless an avg of
- * floats multiplies by a 1/N that does not end in binary. */
+ * of the default pattern, whose sums and products are exact for so many ranks as pattern_is_exact()
+ * says (of float16 8, of bfloat16 9), unless an avg of floats multiplies by a 1/N that does not end
+ * in binary. */
 int nccl_is_exact(int n_ranks, enum dtype dtype, enum redop redop, int default_data);
 
 enum status nccl_open(struct nccl **out, int n_ranks, const int *device_of, int timeout_s,

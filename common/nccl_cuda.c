@@ -181,8 +181,13 @@ static void nccl_drop(struct nccl *nccl)
     n->count = 0;
 }
 
+/* By number: older headers have the name ncclBfloat16 only behind cuda_bf16.h. NCCL knows the type
+ * since 2.10, and refuses it before. */
+#define NCCL_BFLOAT16 ((ncclDataType_t)9)
+
 static const ncclDataType_t types[N_DTYPES] = {
-    [DTYPE_FLOAT32] = ncclFloat32, [DTYPE_FLOAT64] = ncclFloat64, [DTYPE_INT32] = ncclInt32,
+    [DTYPE_FLOAT32] = ncclFloat32, [DTYPE_FLOAT64] = ncclFloat64, [DTYPE_FLOAT16] = ncclFloat16,
+    [DTYPE_BFLOAT16] = NCCL_BFLOAT16, [DTYPE_INT32] = ncclInt32,
 };
 static const ncclRedOp_t ops[N_REDOPS] = {
     [REDOP_SUM] = ncclSum, [REDOP_AVG] = ncclAvg, [REDOP_MIN] = ncclMin, [REDOP_MAX] = ncclMax,

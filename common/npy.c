@@ -27,7 +27,7 @@
 enum { MAGIC_BYTES = 6, PREFIX_BYTES = 12, MAX_HEADER_BYTES = 1 << 20 };
 
 const char *const npy_codes[N_DTYPES] = {
-    [DTYPE_FLOAT32] = "f4", [DTYPE_FLOAT64] = "f8", [DTYPE_INT32] = "i4",
+    [DTYPE_FLOAT32] = "f4", [DTYPE_FLOAT64] = "f8", [DTYPE_FLOAT16] = "f2", [DTYPE_INT32] = "i4",
 };
 
 /* What is often mistaken for a .npy file, by its first bytes. */
@@ -224,8 +224,9 @@ static enum status unsupported(const struct header *h, const char *text, size_t 
 {
     char list[N_DTYPES * 32] = "";
     for (int i = 0; i < N_DTYPES; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s'<%s' (%s)", i ? ", " : "",
-                 npy_codes[i], dtype_name((enum dtype)i));
+        if (npy_codes[i])
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s'<%s' (%s)", i ? ", " : "",
+                     npy_codes[i], dtype_name((enum dtype)i));
     return fail(err, STATUS_USAGE, "%s: elements of type '%s'; supported are %s",
                 quote_path(h->npy->path).text, quote_bytes(text, length).text, list);
 }
@@ -246,7 +247,7 @@ static enum status read_descr(struct header *h, struct error *err)
         return status;
     size_t mark = length > 0 && memchr("<>=|", text[0], 4);
     for (int i = 0; i < N_DTYPES; i++) {
-        if (length - mark != strlen(npy_codes[i]) ||
+        if (!npy_codes[i] || length - mark != strlen(npy_codes[i]) ||
             memcmp(text + mark, npy_codes[i], length - mark) != 0)
             continue;
         if (text[0] == '>')
@@ -256,6 +257,12 @@ static enum status read_descr(struct header *h, struct error *err)
         h->npy->dtype = (enum dtype)i;
         return STATUS_OK;
     }
+    if (length - mark == 2 && memcmp(text + mark, "V2", 2) == 0)
+        return fail(err, STATUS_USAGE,
+                    "%s: elements of type '%s', two bytes without a meaning, as bfloat16 is saved; "
+                    "NumPy has no such type, float32 holds its values: save it with "
+                    "arr.astype('<f4')",
+                    quote_path(path).text, quote_bytes(text, length).text);
     if (length > mark && text[mark] == 'O')
         return fail(err, STATUS_USAGE,
                     "%s: pickled Python objects ('%s'), which are never loaded; "

@@ -1,7 +1,8 @@
 /* npy.h - arrays in NumPy's .npy files: read any part, write one whole or not at all.
  *
  * Format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html, versions 1.0 to 3.0.
- * Read are C order, any shape, little-endian float32, float64 and int32 ('<f4', '<f8', '<i4').
+ * Read are C order, any shape, little-endian float32, float64, float16 and int32 ('<f4', '<f8',
+ * '<f2', '<i4'); NumPy has no bfloat16.
  * Everything else (Fortran order, big-endian, other types, truncated or foreign files) is
  * STATUS_USAGE with a sentence that names the file, what is wrong with it and what would be right.
  * A NaN read from a file keeps its bits; only arithmetic makes NaNs canonical.
@@ -54,6 +55,8 @@ struct npy_writer {
     enum dtype dtype;
     int64_t left;    /* elements still to come */
 };
+/* STATUS_USAGE where no .npy file can hold the type; create asks, too. */
+enum status npy_check_dtype(const char *path, enum dtype dtype, struct error *err);
 enum status npy_create(struct npy_writer *w, const char *path, const struct npy *like,
                        struct error *err);
 enum status npy_append(struct npy_writer *w, const void *elements, int64_t count,

@@ -10,7 +10,7 @@
 #define NPY_MAGIC "\x93NUMPY"
 #define NPY_MAX_IO_BYTES (1 << 30) /* of one call to read or write: some systems take no more */
 
-extern const char *const npy_codes[N_DTYPES]; /* "f4", .. */
+extern const char *const npy_codes[N_DTYPES]; /* "f4", ..; NULL: NumPy has no such type */
 
 /* "PATH: cannot be WHAT: why": STATUS_USAGE, or STATUS_MACHINE where the machine lacks something */
 enum status npy_cannot(const char *path, const char *what, int error, struct error *err);

@@ -99,11 +99,20 @@ static enum status finish(struct npy_writer *w, struct error *err)
     return closed == 0 ? STATUS_OK : npy_cannot(w->path, "written", closed, err);
 }
 
+enum status npy_check_dtype(const char *path, enum dtype dtype, struct error *err)
+{
+    return npy_codes[dtype]
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "%s: a .npy file cannot hold %s, NumPy has no such type; "
+                      "float32 holds all of its values", quote_path(path).text, dtype_name(dtype));
+}
+
 enum status npy_create(struct npy_writer *w, const char *path, const struct npy *like,
                        struct error *err)
 {
     enum status status;
     memset(w, 0, sizeof *w);
+    TRY(npy_check_dtype(path, like->dtype, err));
     w->dtype = like->dtype;
     w->left = like->count;
     TRY(npy_copy_text(&w->path, path, err));

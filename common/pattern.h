@@ -5,11 +5,12 @@
  * (except PATTERN_CONSTANT, which is there to show what constant data hides):
  *   PATTERN_INDEX   (element + 31 rank + 101 iteration) mod 251: small whole numbers, so that the
  *                   sum over 60000 ranks is still exact in float32; 251 is prime, so no segment
- *                   size lines up with it
+ *                   size lines up with it. In bfloat16, which holds whole numbers up to 256, that
+ *                   mod 29: the sum over 9 ranks is exact; in float16, up to 2048, over 8
  *   PATTERN_POWERS  for prod: signed powers of two whose products over consecutive ranks stay
  *                   small (exact, no overflow)
  *   PATTERN_RANDOM  a hash (splitmix64) of seed, rank, iteration and element: floats in [-1, 1),
- *                   int32 in -1000 .. 1000
+ *                   of as many random bits as the type's significand; int32 in -1000 .. 1000
  *   PATTERN_CONSTANT the value `constant` of this rank
  */
 #ifndef COMMON_PATTERN_H
@@ -27,6 +28,32 @@ struct pattern {
 };
 
 #define PATTERN_PERIOD 251 /* of INDEX and POWERS, in elements */
+
+/* Bits of significand: whole numbers up to 2 to this power are exact. */
+ARITH int pattern_digits(enum dtype dtype)
+{
+    return dtype == DTYPE_FLOAT64    ? 53
+           : dtype == DTYPE_FLOAT32  ? 24
+           : dtype == DTYPE_FLOAT16  ? 11
+           : dtype == DTYPE_BFLOAT16 ? 8
+                                     : 31;
+}
+
+/* INDEX is below this. */
+ARITH int pattern_index_end(enum dtype dtype)
+{
+    return dtype == DTYPE_BFLOAT16 ? 29 : PATTERN_PERIOD;
+}
+
+/* Is the sum of INDEX over so many ranks exact, and the product of POWERS, in any order? A product
+ * of half of the ranks, each at most 4, is the largest on the way. */
+ARITH int pattern_is_exact(enum dtype dtype, int is_prod, int n_ranks)
+{
+    const int64_t most = (int64_t)n_ranks * (pattern_index_end(dtype) - 1);
+    if (is_prod)
+        return dtype == DTYPE_INT32 || n_ranks + 1 <= (dtype == DTYPE_FLOAT16 ? 15 : 127);
+    return dtype == DTYPE_INT32 || most <= (int64_t)1 << pattern_digits(dtype);
+}
 
 /* Sebastiano Vigna's splitmix64 finaliser (public domain, prng.di.unimi.it/splitmix64.c). */
 ARITH uint64_t pattern_hash(uint64_t x)
@@ -51,11 +78,10 @@ ARITH double pattern_random(uint64_t seed, enum dtype dtype, int rank, int itera
     uint64_t h = pattern_hash(seed);
     h = pattern_hash(h ^ ((uint64_t)(uint32_t)rank << 32 | (uint32_t)iteration));
     h = pattern_hash(h ^ (uint64_t)element);
+    const int digits = pattern_digits(dtype);
     if (dtype == DTYPE_INT32)
         return (double)(h % 2001) - 1000.0;
-    if (dtype == DTYPE_FLOAT32)
-        return (double)(h >> 40) / 8388608.0 - 1.0; /* 24 bits over 2^23 */
-    return (double)(h >> 11) / 4503599627370496.0 - 1.0; /* 53 bits over 2^52 */
+    return (double)(h >> (64 - digits)) / (double)(1ull << (digits - 1)) - 1.0;
 }
 
 ARITH double pattern_value(struct pattern p, enum dtype dtype, int rank, int iteration,
@@ -64,7 +90,7 @@ ARITH double pattern_value(struct pattern p, enum dtype dtype, int rank, int ite
     int phase =
         (int)((element % PATTERN_PERIOD + 31ll * rank + 101ll * iteration) % PATTERN_PERIOD);
     switch (p.kind) {
-    case PATTERN_INDEX: return phase;
+    case PATTERN_INDEX: return phase % pattern_index_end(dtype);
     case PATTERN_POWERS:
         return pattern_powers(dtype != DTYPE_INT32, rank,
                               (int)((element % PATTERN_PERIOD + iteration) % PATTERN_PERIOD));

@@ -96,8 +96,8 @@ enum status step_open(struct step *p)
         return fail(p->err, STATUS_USAGE, "--model and --layers: only one of them can give the "
                     "layers");
     if (s->dtype_given && !dtype_is_float(s->dtype))
-        return fail(p->err, STATUS_USAGE, "--dtype %s: gradients are floats; float32 or float64 is "
-                    "wanted", dtype_name(s->dtype));
+        return fail(p->err, STATUS_USAGE, "--dtype %s: gradients are floats; float32, float64, "
+                    "float16 or bfloat16 is wanted", dtype_name(s->dtype));
     TRY(s->layers ? model_open_layers(&p->model, s->layers, p->err)
                   : model_open(&p->model, s->network ? s->network : "article", p->err));
     p->automatic = s->engine == ENGINE_AUTO;

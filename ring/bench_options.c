@@ -54,7 +54,7 @@ SETTER(set_type)
         const char *name;
         enum dtype dtype;
     } types[] = {
-        {"float", DTYPE_FLOAT32}, {"double", DTYPE_FLOAT64}, {"int32", DTYPE_INT32},
+        {"float", DTYPE_FLOAT32}, {"double", DTYPE_FLOAT64}, {"half", DTYPE_FLOAT16},
         {"int", DTYPE_INT32},
     };
     (void)b;
@@ -66,9 +66,8 @@ SETTER(set_type)
         }
     if (dtype_parse(text, &s->dtype))
         return STATUS_OK;
-    int later = strcmp(text, "half") == 0 || strcmp(text, "bfloat16") == 0;
-    return fail(err, STATUS_USAGE, "-d %s: %sfloat, double or int32 is wanted",
-                quote_text(text).text, later ? "types of 16 bits are not there; " : "");
+    return fail(err, STATUS_USAGE, "-d %s: float, double, half, bfloat16 or int32 is wanted",
+                quote_text(text).text);
 }
 
 SETTER(set_engines)
@@ -142,7 +141,8 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      set_warmups},
     {'c', "check", "0|1", BENCH | COMPARE,
      "compare every element after the samples (default 1)", set_check},
-    {'d', "datatype", "T", BENCH | COMPARE, "float (default), double or int32", set_type},
+    {'d', "datatype", "T", BENCH | COMPARE, "float (default), double, half, bfloat16 or int32",
+     set_type},
     {0, "engine", "LIST", BENCH | COMPARE,
      "eager, graph, kernel, auto, nccl, with commas between\n"
      "(default: all that this machine can do)",

@@ -16,7 +16,8 @@
 static const char *type_name(const struct bench *b)
 {
     static const char *const names[N_DTYPES] = {
-        [DTYPE_FLOAT32] = "float", [DTYPE_FLOAT64] = "double", [DTYPE_INT32] = "int32",
+        [DTYPE_FLOAT32] = "float", [DTYPE_FLOAT64] = "double", [DTYPE_FLOAT16] = "half",
+        [DTYPE_BFLOAT16] = "bfloat16", [DTYPE_INT32] = "int32",
     };
     return names[b->s->dtype];
 }

@@ -143,9 +143,10 @@ static void size_segments(struct ring_kernel *k, struct kernel_launch *l)
     const int64_t room = RING_PACKETS_ROOM / size * n;
     k->packets_count = k->count < room ? k->count : room;
     const int64_t of_packet = KERNEL_PACKET_BYTES / size * size;
-    const int64_t by_packets = larger(k->packets_count * size, KERNEL_PROBE_BYTES) / n + size;
+    const int64_t one = larger(size, sizeof(int32_t)); /* more, of the longer segments */
+    const int64_t by_packets = larger(k->packets_count * size, KERNEL_PROBE_BYTES) / n + one;
     l->segment_packets = by_packets / of_packet + 1;
-    l->segment_bytes = up_to(larger(k->count * size, KERNEL_PROBE_BYTES) / n + size + 16, 16);
+    l->segment_bytes = up_to(larger(k->count * size, KERNEL_PROBE_BYTES) / n + one + 16, 16);
 }
 
 static enum status take_memory(struct ring_kernel *k, int rank, struct error *err)

@@ -139,7 +139,7 @@ template <typename T, enum redop OP>
 __device__ struct step step_of(const struct kernel_launch &l, int rank, int s)
 {
     const int n = l.n_ranks;
-    const bool is_float = (T)0.5f != 0, average = OP == REDOP_AVG;
+    const bool is_float = name_of<T>::dtype != DTYPE_INT32, average = OP == REDOP_AVG;
     struct step t;
     t.segment = (rank + 2 * n - s) % n;
     t.first = l.first + l.segment_count * t.segment + (t.segment < l.longer ? t.segment : l.longer);
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(KERNEL_THREADS) packets_kernel(const struct ke
             T *at = data + t.first + i * LENGTH;
             if (!t.received || t.added)
                 for (int k = 0; k < LENGTH; k++)
-                    own.x[k] = k < left ? at[k] : (T)0;
+                    own.x[k] = k < left ? at[k] : T{};
             if (t.received && !wait_until([&] {
                     return take_packet(me.post.packets + came + i, &got, l.epoch);
                 }, l.timeout_ns))
@@ -287,7 +287,7 @@ __device__ void move_slice(const struct kernel_launch &l, int block, const struc
     const int64_t i = threadIdx.x < head ? threadIdx.x : threadIdx.x + vectors * LENGTH;
     if (block > 0 || i >= t.count)
         return;
-    const T result = value<T, OP>(t, l.n_ranks, p.own[i], p.came ? p.came[i] : (T)0);
+    const T result = value<T, OP>(t, l.n_ranks, p.own[i], p.came ? p.came[i] : T{});
     if (p.send)
         p.send[i] = result;
     if (p.keep)

@@ -394,7 +394,7 @@ static enum status read_name(struct reader *r, int setting)
     int clean = memchr(r->word.text, '\0', (size_t)r->word.length) == NULL;
     snprintf(name, sizeof name, "%.*s", clean ? r->word.length : 0, r->word.text);
     if (setting == SET_DTYPE && !dtype_parse(name, &r->plan->dtype))
-        return complain(r, r->word, "float32, float64 or int32");
+        return complain(r, r->word, DTYPE_NAMES);
     if (setting == SET_REDOP && !redop_parse(name, &r->plan->redop))
         return complain(r, r->word, "sum, avg, min, max or prod");
     next_word(r);

@@ -131,7 +131,7 @@ SETTER(set_dtype)
     SETTINGS;
     s->dtype_given = 1;
     if (!dtype_parse(text, &s->dtype))
-        return fail(err, STATUS_USAGE, "--dtype %s: float32, float64 or int32 is wanted",
+        return fail(err, STATUS_USAGE, "--dtype %s: " DTYPE_NAMES " is wanted",
                     quote_text(text).text);
     return STATUS_OK;
 }
@@ -464,7 +464,7 @@ static const struct option_row rows[] = {
      "elements of each rank (default 1024 x N); 4K is 4096",
      set_count},
     {'d', "dtype", "T", RING | OVERLAP | PLAN | EXPLAIN | SWEEP,
-     "float32 (default), float64 or int32", set_dtype},
+     "float32 (default), float64, float16, bfloat16 or int32", set_dtype},
     {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN | SWEEP,
      "sum (default), avg (overlap's), min, max or prod", set_redop},
     {0, "pieces", "P", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,

@@ -245,6 +245,7 @@ static enum status check_outputs(const struct settings *s, struct error *err)
     if (s->n_ranks > 1 && !strstr(s->output, "%r"))
         return fail(err, STATUS_USAGE, "--output %s: with %d ranks the name needs %%r, the rank",
                     quote_path(s->output).text, s->n_ranks);
+    TRY(npy_check_dtype(s->output, s->dtype, err));
     for (int rank = 0; rank < s->n_ranks; rank++) {
         free(path);
         path = npy_path(s->output, rank);

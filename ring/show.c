@@ -135,8 +135,9 @@ static void describe_data(const struct settings *s, const struct plan *plan, cha
     else if (strcmp(init, "index") == 0 && s->redop == REDOP_PROD)
         snprintf(text, size, "index: signed powers of two that differ by rank and element");
     else if (strcmp(init, "index") == 0)
-        snprintf(text, size, "index: element i of rank r holds (i + 31 r%s) mod 251",
-                 has_fresh_data(plan) ? " + 101 iteration" : "");
+        snprintf(text, size, "index: element i of rank r holds (i + 31 r%s) mod 251%s",
+                 has_fresh_data(plan) ? " + 101 iteration" : "",
+                 s->dtype == DTYPE_BFLOAT16 ? " mod 29" : "");
     else
         snprintf(text, size, "%s", quote_text(init).text);
 }

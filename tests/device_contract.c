@@ -68,32 +68,40 @@ static void *buffer(enum dtype dtype, int64_t count)
 
 /* Values: every pair of special ones first, then anything. */
 
-static const uint32_t specials32[] = {
-    0x7fc00001, 0xffc12345, 0x7f800001, 0xffffffff, 0x7fffffff, 0,          0x80000000, 0x7f800000,
-    0xff800000, 0x7f7fffff, 0xff7fffff, 1,          0x80000001, 0x007fffff, 0x3f800000, 0xbfc00000,
-    0x3dcccccd,
+#define SPECIALS_OF_32                                                                          \
+    0x7fc00001, 0xffc12345, 0x7f800001, 0xffffffff, 0x7fffffff, 0, 0x80000000, 0x7f800000,      \
+    0xff800000, 0x7f7fffff, 0xff7fffff, 1, 0x80000001, 0x007fffff, 0x3f800000, 0xbfc00000,      \
+    0x3dcccccd
+#define N_SPECIALS 17
+static const uint64_t specials[N_DTYPES][N_SPECIALS] = {
+    [DTYPE_FLOAT32] = {SPECIALS_OF_32},
+    [DTYPE_INT32] = {SPECIALS_OF_32},
+    [DTYPE_FLOAT64] = {
+        0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000001, 0xffffffffffffffff,
+        0x7fffffffffffffff, 0,                  0x8000000000000000, 0x7ff0000000000000,
+        0xfff0000000000000, 0x7fefffffffffffff, 0xffefffffffffffff, 1,
+        0x8000000000000001, 0x000fffffffffffff, 0x3ff0000000000000, 0xbff8000000000000,
+        0x3fb999999999999a,
+    },
+    [DTYPE_FLOAT16] = {
+        0x7e01, 0xfe12, 0x7c01, 0xffff, 0x7fff, 0,      0x8000, 0x7c00, 0xfc00, 0x7bff, 0xfbff, 1,
+        0x8001, 0x03ff, 0x3c00, 0xbe00, 0x2e66,
+    },
+    [DTYPE_BFLOAT16] = {
+        0x7fc1, 0xffc2, 0x7f81, 0xffff, 0x7fff, 0,      0x8000, 0x7f80, 0xff80, 0x7f7f, 0xff7f, 1,
+        0x8001, 0x007f, 0x3f80, 0xbfc0, 0x3dcd,
+    },
 };
-static const uint64_t specials64[] = {
-    0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000001, 0xffffffffffffffff,
-    0x7fffffffffffffff, 0,                  0x8000000000000000, 0x7ff0000000000000,
-    0xfff0000000000000, 0x7fefffffffffffff, 0xffefffffffffffff, 1,
-    0x8000000000000001, 0x000fffffffffffff, 0x3ff0000000000000, 0xbff8000000000000,
-    0x3fb999999999999a,
-};
-#define N_SPECIALS LENGTH(specials32)
 
 static void fill_bits(enum dtype dtype, void *out, int64_t count, int second)
 {
+    const size_t size = dtype_size(dtype);
     for (int64_t i = 0; i < count; i++) {
         const int64_t which = (second ? i / N_SPECIALS : i) % N_SPECIALS;
         const uint64_t any = pattern_hash((uint64_t)i * 2 + (uint64_t)second);
         const int special = i < 2 * N_SPECIALS * N_SPECIALS;
-        const uint32_t bits32 = special ? specials32[which] : (uint32_t)any;
-        const uint64_t bits64 = special ? specials64[which] : any;
-        if (dtype_size(dtype) == 8)
-            memcpy((char *)out + i * 8, &bits64, 8);
-        else
-            memcpy((char *)out + i * 4, &bits32, 4);
+        const uint64_t bits = special ? specials[dtype][which] : any;
+        memcpy((char *)out + (size_t)i * size, &bits, size); /* its low bytes come first */
     }
 }
 
@@ -133,8 +141,7 @@ static void expect_scaled(enum dtype dtype, int n, void *at, int64_t first, int6
 static void expect_pattern(enum dtype dtype, struct pattern pattern, int rank, int iteration,
                            void *to, int64_t first, int64_t count)
 {
-    const uint32_t nan32 = ARITH_NAN32;
-    const uint64_t nan64 = ARITH_NAN64;
+    const uint64_t nan = dtype_nan(dtype);
     int stored = 1; /* asserted once: every ck_assert writes to a file */
     for (int64_t i = first; i < first + count; i++) {
         char *element = (char *)to + (size_t)i * dtype_size(dtype);
@@ -142,8 +149,7 @@ static void expect_pattern(enum dtype dtype, struct pattern pattern, int rank, i
         if (value == value)
             stored &= dtype_store(dtype, value, element);
         else
-            memcpy(element, dtype == DTYPE_FLOAT32 ? (const void *)&nan32 : &nan64,
-                   dtype_size(dtype));
+            memcpy(element, &nan, dtype_size(dtype));
     }
     ck_assert(stored);
 }

@@ -153,8 +153,11 @@ START_TEST(every_count)
     static const int64_t counts[] = {1, 3, 7, 9, 31, 4099, 65537, 1000003};
     for (int i = 0; i < N_RANK_COUNTS; i++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-            compare_with_plan((struct ring_shape){.n_ranks = rank_counts[i], .count = counts[c]},
-                              "random:3");
+            for (int k = 0; k < 2; k++)
+                compare_with_plan((struct ring_shape){.n_ranks = rank_counts[i],
+                                                      .count = counts[c],
+                                                      .dtype = k ? DTYPE_FLOAT16 : DTYPE_FLOAT32},
+                                  "random:3");
 }
 END_TEST
 
@@ -162,9 +165,11 @@ START_TEST(nan_and_infinity_pass_through)
 {
     static const char *const inits[] = {"values:1,nan,2", "values:inf,-inf,0", "values:0,-0"};
     for (size_t i = 0; i < sizeof inits / sizeof *inits; i++)
-        for (int redop = 0; redop < N_REDOPS; redop++)
-            compare_with_plan((struct ring_shape){.n_ranks = 3, .count = 97,
-                                                  .redop = (enum redop)redop}, inits[i]);
+        for (int dtype = 0; dtype < N_DTYPES; dtype++)
+            for (int redop = 0; redop < N_REDOPS && dtype_is_float((enum dtype)dtype); redop++)
+                compare_with_plan((struct ring_shape){.n_ranks = 3, .count = 97,
+                                                      .dtype = (enum dtype)dtype,
+                                                      .redop = (enum redop)redop}, inits[i]);
 }
 END_TEST
 

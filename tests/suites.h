@@ -7,6 +7,7 @@
 Suite *npy_suite(void);
 Suite *init_suite(void);
 Suite *arith_suite(void);
+Suite *arith16_suite(void);
 Suite *dtype_suite(void);
 Suite *plan_suite(void);
 Suite *ring_suite(void);

@@ -12,7 +12,7 @@ static Suite *(*const suites[])(void) = {
     dtype_suite, arith_suite, tools_suite, npy_suite,       init_suite, host_contract,
     plan_suite,  ring_suite,  check_suite, plan_text_suite, host_runs,  run_suite,
     bugs_suite,  corpus_suite, overlap_suite, quiz_suite, bench_suite,
-    link_file_suite, fit_suite,
+    link_file_suite, fit_suite,   arith16_suite,
 };
 
 int main(void)

@@ -151,25 +151,74 @@ static int exact(enum dtype dtype, double value)
     return dtype_store(dtype, value, element) && dtype_load(dtype, element) == value;
 }
 
+/* All of a period's ranks in types that have room for them; in bfloat16 any 13 neighbours. */
 START_TEST(index_differs_by_rank_element_and_iteration)
 {
     static const int64_t elements[] = {0, 1, 250, 251, 1000003, INT64_C(1) << 40};
     struct pattern p = {.kind = PATTERN_INDEX};
-    for (int e = 0; e < COUNT(elements); e++) {
+    for (int e = 0; e < COUNT(elements) * N_DTYPES; e++) {
+        const enum dtype dtype = (enum dtype)(e / COUNT(elements));
+        const int64_t element = elements[e % COUNT(elements)];
+        const int apart = dtype == DTYPE_BFLOAT16 ? 13 : PATTERN_PERIOD;
         int seen[PATTERN_PERIOD] = {0};
         for (int rank = 0; rank < PATTERN_PERIOD; rank++) {
-            double v = pattern_value(p, DTYPE_FLOAT32, rank, 0, elements[e]);
-            ck_assert(v >= 0 && v < PATTERN_PERIOD && v == floor(v));
-            ck_assert_int_eq(seen[(int)v]++, 0);
+            double v = pattern_value(p, dtype, rank, 0, element);
+            ck_assert(v >= 0 && v < pattern_index_end(dtype) && v == floor(v));
+            ck_assert(seen[(int)v] == 0 || rank + 1 - seen[(int)v] >= apart);
+            seen[(int)v] = rank + 1;
         }
         for (int rank = 0; rank < 1024; rank += 31) {
-            double v = pattern_value(p, DTYPE_FLOAT32, rank, 0, elements[e]);
-            ck_assert(v != pattern_value(p, DTYPE_FLOAT32, rank, 1, elements[e]));
-            ck_assert(v != pattern_value(p, DTYPE_FLOAT32, rank, 0, elements[e] + 1));
-            ck_assert(v == pattern_value(p, DTYPE_FLOAT32, rank, 0, elements[e] + PATTERN_PERIOD));
+            double v = pattern_value(p, dtype, rank, 0, element);
+            ck_assert(v != pattern_value(p, dtype, rank, 1, element));
+            ck_assert(v != pattern_value(p, dtype, rank, 0, element + 1));
+            ck_assert(v == pattern_value(p, dtype, rank, 0, element + PATTERN_PERIOD));
         }
     }
     ck_assert(pattern_value(p, DTYPE_INT32, 2, 3, 10) == (10 + 62 + 303) % 251);
+    ck_assert(pattern_value(p, DTYPE_FLOAT16, 2, 3, 10) == (10 + 62 + 303) % 251);
+    ck_assert(pattern_value(p, DTYPE_BFLOAT16, 2, 3, 10) == (10 + 62 + 303) % 251 % 29);
+}
+END_TEST
+
+/* So many ranks as are promised, and no more: the largest numbers, added one by one. */
+START_TEST(sums_of_the_index_are_exact)
+{
+    for (int t = 0; t < N_DTYPES; t++) {
+        const enum dtype dtype = (enum dtype)t;
+        const double most = pattern_index_end(dtype) - 1;
+        for (int n = 1; n < 100; n++) {
+            int all_exact = 1;
+            for (int sum = 0; sum <= n * (int)most; sum++)
+                all_exact &= exact(dtype, sum);
+            ck_assert_int_eq(pattern_is_exact(dtype, 0, n), all_exact);
+        }
+    }
+    ck_assert(pattern_is_exact(DTYPE_FLOAT16, 0, 8) && !pattern_is_exact(DTYPE_FLOAT16, 0, 9));
+    ck_assert(pattern_is_exact(DTYPE_BFLOAT16, 0, 9) && !pattern_is_exact(DTYPE_BFLOAT16, 0, 10));
+    ck_assert(pattern_is_exact(DTYPE_FLOAT32, 0, 60000));
+    ck_assert(!pattern_is_exact(DTYPE_FLOAT32, 0, 70000));
+}
+END_TEST
+
+/* Of all ranks whose factors are above 1, and of all whose factors are below. */
+START_TEST(products_of_the_powers_are_exact_in_any_order)
+{
+    struct pattern p = {.kind = PATTERN_POWERS};
+    for (int t = 0; t < N_DTYPES; t++)
+        for (int n = 1; n <= 14; n++)
+            for (int64_t element = 0; element < PATTERN_PERIOD; element++) {
+                double large = 1, small = 1;
+                for (int rank = 0; rank < n; rank++) {
+                    double v = pattern_value(p, (enum dtype)t, rank, 0, element);
+                    large *= fabs(v) > 1 ? v : 1;
+                    small *= fabs(v) < 1 ? v : 1;
+                }
+                if (!pattern_is_exact((enum dtype)t, 1, n) || !exact((enum dtype)t, large) ||
+                    !exact((enum dtype)t, small))
+                    ck_abort_msg("%s, %d ranks: %g, %g", dtype_name((enum dtype)t), n, large,
+                                 small);
+            }
+    ck_assert(!pattern_is_exact(DTYPE_FLOAT16, 1, 16));
 }
 END_TEST
 
@@ -294,6 +343,8 @@ Suite *arith_suite(void)
     tcase_add_test(tests, int32_avg_truncates_toward_zero);
     tcase_add_test(tests, types_are_listed_once_each);
     tcase_add_test(tests, index_differs_by_rank_element_and_iteration);
+    tcase_add_test(tests, sums_of_the_index_are_exact);
+    tcase_add_test(tests, products_of_the_powers_are_exact_in_any_order);
     tcase_add_test(tests, powers_stay_exact);
     tcase_add_test(tests, powers_repeat_and_vary);
     tcase_add_test(tests, random_is_exact_and_in_range);

@@ -120,6 +120,8 @@ host_refused 2 "entry 2, 'a'" --init values:1,a
 host_refused 2 "entry 2, ''" --init values:1,,2
 host_refused 2 "entry 1, '1e400', is too large" --init values:1e400
 host_refused 2 "entry 1, '1e39', is too large for float32" --init values:1e39
+host_refused 2 "entry 1, '65505', is too large for float16" -d float16 --init values:65505
+host_refused 2 "a .npy file cannot hold bfloat16" -d bfloat16 --output 'out-%r.npy'
 host_refused 2 "entry 2, '1.5', is no whole number" -d int32 --init values:1,1.5
 host_refused 2 "entry 1, '3000000000', is too large" -d int32 --init values:3000000000
 host_refused 2 "entry 1, 'nan'" -d int32 --init values:nan
@@ -301,7 +303,7 @@ for init in rank ones random:0 random:18446744073709551615 values:1 values:1,-2,
     good --init "$init" -g 3 -c 11
 done
 for link in nvlink4 nvlink3 nvlink2 pcie5 pcie4 pcie3 25:1.5 1e-6:1e6; do good --link $link; done
-for dtype in float32 float64 int32; do
+for dtype in float32 float64 float16 bfloat16 int32; do
     for op in sum avg min max prod; do
         good -d $dtype -o $op -g 3 -c 10 --trace
     done
@@ -321,6 +323,14 @@ all() {
 all -3 -g 2 -d int32 -o avg --init values:-3,-4
 all 3 -g 2 -d int32 -o avg --init values:3,4
 all 2.5 -g 2 -o avg --init values:1,4
+all 40000 -g 2 -d float16 -o avg --init values:40000,40000
+all inf -g 2 -d float16 --init values:40000,40000
+wants_line "not finite 2048 infinite and 0 NaN elements: such is the sum in float16"
+verdict "an overflow of float16 is told"
+all 2048 -g 2 -d float16 --init values:2048,1
+all 256 -g 2 -d bfloat16 --init values:256,1
+all 1.0039 -g 2 -d float32 --init values:1,0.00390625
+all 1.0078 -g 2 -d bfloat16 --init values:1,0.005859375
 all -2147483648 -g 2 -d int32 --init values:2147483647,1
 all 6 -g 3 -d int32 --init values:1,2,3
 all 24 -g 4 -o prod --init values:1,2,3,4
@@ -1039,6 +1049,14 @@ host --input 'g-%r.npy' --output 'out-%r.npy'
 wants_right
 for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
 verdict "random float64, added in the ring's order, bit for bit"
+npy g-0.npy '<f2' '(7,)' "$(hex 029d b944 3a1a d3a0 6a44 003c 0300)"
+npy g-1.npy '<f2' '(7,)' "$(hex c434 30ba e545 9a39 229d 0580 ff7b)"
+npy g-2.npy '<f2' '(7,)' "$(hex cd9d 16c5 72c5 c8b9 8594 537b ff7b)"
+npy "$top/want" '<f2' '(7,)' "$(hex 9934 8cbc 4037 15a8 6844 537b 007c)"
+host --input 'g-%r.npy' --output 'out-%r.npy'
+wants_right
+for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
+verdict "random float16, added in the ring's order, bit for bit"
 npy g-0.npy '<f4' '(3,)' "$(hex 0000c07f 0000807f 0000803f)"
 npy g-1.npy '<f4' '(3,)' "$(hex 0000803f 000080ff 010080ff)"
 npy g-2.npy '<f4' '(3,)' "$(hex 00000040 00000040 00000040)"
@@ -1207,7 +1225,7 @@ typed '<i4' '(8,)' && bad_file int32 "another type, int32"
 npy g-1.npy '<f8' '(8,)' "$(pattern '<f8' 3 1 8)" && bad_file float64 "another type, float64"
 typed '>f4' '(8,)' && bad_file big-endian "big-endian float32"
 typed '>i4' '(8,)' && bad_file big-endian "big-endian int32"
-for type in '<f2' '<i8' '|u1' '<c8' '|O' '<U3' f float32; do
+for type in '<V2' '<i8' '|u1' '<c8' '|O' '<U3' f float32; do
     typed "$type" '(8,)' && bad_file "$type" "type $type"
 done
 header "{'descr': '<f4', 'fortran_order': False, }" && bad_file shape "no shape"
@@ -1355,11 +1373,17 @@ bench 2 -b 8 -e 40 -i 16 -d double --engine eager
 [ "$(awk '{ print $1 }' "$top/rows" | tr '\n' ' ')" = "8 24 40 " ] || complain "$(cat "$top/rows")"
 verdict "bench -i"
 for arguments in '-d int32 -o avg' '-d int -o prod' '-d float32 -o avg' '-o max --pieces 3 --slots 1' \
-    '-n 1 -w 0' '--engine graph,eager --link pcie4' '-d float64 -o min -n 3'; do
+    '-n 1 -w 0' '--engine graph,eager --link pcie4' '-d float64 -o min -n 3' '-d half' \
+    '-d float16 -o avg' '-d bfloat16 -o prod'; do
     # shellcheck disable=SC2086
     bench 3 -b 1200 -e 64K $arguments
     same_in_json
     verdict "bench $arguments"
+done
+for type in float double half bfloat16 int32; do
+    bench 2 -b 1000 -e 1000 -d $type --engine eager
+    awk -v type=$type '$3 != type { exit 1 }' "$top/rows" || complain "$(cat "$top/rows")"
+    verdict "bench: the type is called $type, as in nccl-tests"
 done
 bench 2 -b 8M -e 32M -f 2
 for pieces in eager:8388608:1 graph:8388608:1 eager:16777216:1 graph:16777216:2 eager:33554432:2; do
@@ -1391,9 +1415,8 @@ host_bench_refused() {
 host_bench_refused 2 "the smallest size is larger than the largest" -b 2K -e 1K
 host_bench_refused 2 "one float32 takes 4 bytes" -b 2
 host_bench_refused 2 "sizes never come from" -f 1
-host_bench_refused 2 "types of 16 bits are not there" -d half
-host_bench_refused 2 "types of 16 bits are not there" -d bfloat16
-host_bench_refused 2 "float, double or int32 is wanted" -d float8
+host_bench_refused 2 "float, double, half, bfloat16 or int32 is wanted" -d float8
+host_bench_refused 2 "one bfloat16 takes 2 bytes" -b 1 -d bfloat16
 host_bench_refused 2 "eager, graph, kernel, auto or nccl are wanted" --engine kernels
 host_bench_refused 2 "--engine '': eager, graph, kernel" --engine ''
 host_bench_refused 2 "--fit '': the name of a file" --fit ''

@@ -6,7 +6,9 @@
 #include "common/dtype.h"
 #include "tests/suites.h"
 
-static const enum dtype types[] = {DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_INT32};
+static const enum dtype types[] = {
+    DTYPE_FLOAT32, DTYPE_FLOAT64, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_INT32,
+};
 #define N_TYPES ((int)(sizeof types / sizeof *types))
 
 START_TEST(names_are_read_back)
@@ -15,6 +17,7 @@ START_TEST(names_are_read_back)
         enum dtype dtype = N_DTYPES;
         ck_assert_int_eq(dtype_parse(dtype_name((enum dtype)i), &dtype), 1);
         ck_assert_int_eq(dtype, i);
+        ck_assert_ptr_nonnull(strstr(DTYPE_NAMES, dtype_name((enum dtype)i)));
     }
     for (int i = 0; i < N_REDOPS; i++) {
         enum redop op = N_REDOPS;
@@ -27,7 +30,7 @@ END_TEST
 START_TEST(foreign_names_are_refused)
 {
     static const char *const names[] = {"",        "float", "float3", "float322",
-                                        "Float32", "sum ",  "add"};
+                                        "Float32", "sum ",  "add",    "half"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         enum dtype dtype = DTYPE_FLOAT64;
         enum redop op = REDOP_MAX;
@@ -44,6 +47,13 @@ START_TEST(sizes_and_kinds)
     ck_assert_str_eq(dtype_name(DTYPE_FLOAT32), "float32");
     ck_assert_str_eq(dtype_name(DTYPE_FLOAT64), "float64");
     ck_assert_str_eq(dtype_name(DTYPE_INT32), "int32");
+    ck_assert_str_eq(dtype_name(DTYPE_FLOAT16), "float16");
+    ck_assert_str_eq(dtype_name(DTYPE_BFLOAT16), "bfloat16");
+    ck_assert_uint_eq(dtype_size(DTYPE_FLOAT16), 2);
+    ck_assert_uint_eq(dtype_size(DTYPE_BFLOAT16), 2);
+    ck_assert(dtype_is_float(DTYPE_FLOAT16) && dtype_is_float(DTYPE_BFLOAT16));
+    ck_assert_uint_eq(dtype_nan(DTYPE_FLOAT16), 0x7fff);
+    ck_assert_uint_eq(dtype_nan(DTYPE_FLOAT64), 0x7fffffffffffffff);
     ck_assert_uint_eq(dtype_size(DTYPE_FLOAT32), 4);
     ck_assert_uint_eq(dtype_size(DTYPE_FLOAT64), 8);
     ck_assert_uint_eq(dtype_size(DTYPE_INT32), 4);
@@ -69,7 +79,7 @@ static int round_trip(enum dtype dtype, double in, double *out)
 
 START_TEST(whole_numbers_fit_every_type)
 {
-    static const double values[] = {0, 1, -1, 250, -1000, 16777216, -16777216};
+    static const double values[] = {0, 1, -1, 250, -1000, 32768, -32768};
     for (int t = 0; t < N_TYPES; t++)
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             double out = NAN;
@@ -108,6 +118,37 @@ START_TEST(float32_takes_what_is_in_range)
 }
 END_TEST
 
+/* Rounded from the double, once: by way of float32 the last one would end at 1. */
+START_TEST(types_of_16_bits_take_what_is_in_range)
+{
+    static const struct {
+        enum dtype dtype;
+        double in, want;
+    } good[] = {
+        {DTYPE_FLOAT16, 65504, 65504},         {DTYPE_FLOAT16, 0.1, 0x1.998p-4},
+        {DTYPE_FLOAT16, 2049, 2048},           {DTYPE_FLOAT16, 2051, 2052},
+        {DTYPE_FLOAT16, 0x1p-24, 0x1p-24},     {DTYPE_FLOAT16, 0x1p-25, 0},
+        {DTYPE_BFLOAT16, 0x1.fep127, 0x1.fep127}, {DTYPE_BFLOAT16, 257, 256},
+        {DTYPE_BFLOAT16, 0x1p-133, 0x1p-133},  {DTYPE_BFLOAT16, 65505, 65536},
+        {DTYPE_FLOAT16, -INFINITY, -INFINITY}, {DTYPE_BFLOAT16, INFINITY, INFINITY},
+        {DTYPE_BFLOAT16, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
+        {DTYPE_FLOAT16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10},
+    };
+    double out;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert(round_trip(good[i].dtype, good[i].in, &out));
+        ck_assert_msg(out == good[i].want, "%a is stored as %a", good[i].in, out);
+    }
+    for (int t = DTYPE_FLOAT16; t <= DTYPE_BFLOAT16; t++) {
+        ck_assert(round_trip((enum dtype)t, NAN, &out) && isnan(out));
+        ck_assert(round_trip((enum dtype)t, -0.0, &out) && out == 0 && signbit(out));
+        ck_assert(!round_trip((enum dtype)t, 3.4e38, &out)); /* float32 has it */
+        ck_assert(!round_trip((enum dtype)t, -1e40, &out));
+    }
+    ck_assert(!round_trip(DTYPE_FLOAT16, 65505, &out) && !round_trip(DTYPE_FLOAT16, -7e4, &out));
+}
+END_TEST
+
 START_TEST(float64_takes_everything)
 {
     static const double values[] = {DBL_MAX, -DBL_MAX, DBL_MIN, 4.9e-324, 0.1, INFINITY, -INFINITY};
@@ -128,6 +169,7 @@ Suite *dtype_suite(void)
     tcase_add_test(tests, whole_numbers_fit_every_type);
     tcase_add_test(tests, int32_takes_whole_numbers_in_range);
     tcase_add_test(tests, float32_takes_what_is_in_range);
+    tcase_add_test(tests, types_of_16_bits_take_what_is_in_range);
     tcase_add_test(tests, float64_takes_everything);
     suite_add_tcase(suite, tests);
     return suite;

@@ -59,6 +59,10 @@ START_TEST(values_go_round)
     init = parsed("values:0.1", DTYPE_FLOAT64, 0);
     ck_assert(init_pattern(&init, 0).constant == 0.1);
     init_free(&init);
+    init = parsed("values:257,0.1", DTYPE_BFLOAT16, 0);
+    ck_assert(init_pattern(&init, 0).constant == 256);
+    ck_assert(init_pattern(&init, 1).constant == 0x1.9ap-4);
+    init_free(&init);
     init = parsed("values:2147483647,-2147483648,5.0", DTYPE_INT32, 0);
     ck_assert(init_pattern(&init, 1).constant == -2147483648.0);
     init_free(&init);
@@ -109,6 +113,9 @@ static const struct {
     {"values:1e400", DTYPE_FLOAT64, {"'1e400', is too large for float64"}},
     {"values:1e400", DTYPE_FLOAT32, {"'1e400', is too large for float32"}},
     {"values:1e-60", DTYPE_FLOAT32, {"'1e-60', is too small for float32"}},
+    {"values:65505", DTYPE_FLOAT16, {"entry 1, '65505', is too large for float16"}},
+    {"values:2,1e-8", DTYPE_FLOAT16, {"entry 2, '1e-8', is too small for float16"}},
+    {"values:3.4e38", DTYPE_BFLOAT16, {"'3.4e38', is too large for bfloat16"}},
     {"values:1e-400", DTYPE_FLOAT64, {"'1e-400', is too small for float64"}},
 };
 

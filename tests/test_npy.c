@@ -74,6 +74,7 @@ START_TEST(every_type_and_odd_shapes)
 {
     check_type(DICT("'<f4'", "False", "(3,)"), DTYPE_FLOAT32, 3, 12);
     check_type(DICT("'<f8'", "False", "(3,)"), DTYPE_FLOAT64, 3, 24);
+    check_type(DICT("'<f2'", "False", "(3,)"), DTYPE_FLOAT16, 3, 6);
     check_type(DICT("'<i4'", "False", "(3,)"), DTYPE_INT32, 3, 12);
     check_type(DICT("'<f8'", "False", "()"), DTYPE_FLOAT64, 1, 8);
     check_type(DICT("'<f8'", "True", "()"), DTYPE_FLOAT64, 1, 8);
@@ -138,8 +139,12 @@ static const struct {
     {DICT("'>f4'", "False", "(4,)"), {"big-endian float32", "'>f4'", "arr.astype('<f4')"}},
     {DICT("'>f8'", "False", "(2,)"), {"big-endian float64", "arr.astype('<f8')"}},
     {DICT("'>i4'", "False", "(4,)"), {"big-endian int32", "arr.astype('<i4')"}},
-    {DICT("'<f2'", "False", "(8,)"),
-     {"type '<f2'", "'<f4' (float32)", "'<f8' (float64)", "'<i4' (int32)"}},
+    {DICT("'>f2'", "False", "(8,)"), {"big-endian float16", "'>f2'", "arr.astype('<f2')"}},
+    {DICT("'<f3'", "False", "(8,)"),
+     {"type '<f3'", "'<f4' (float32)", "'<f8' (float64), '<f2' (float16), '<i4' (int32)"}},
+    {DICT("'<V2'", "False", "(8,)"), {"type '<V2'", "bfloat16", "arr.astype('<f4')"}},
+    {DICT("'|V2'", "False", "(8,)"), {"type '|V2'", "bfloat16", "arr.astype('<f4')"}},
+    {DICT("'|V4'", "False", "(4,)"), {"type '|V4'", "supported are '<f4'"}},
     {DICT("'<i8'", "False", "(2,)"), {"type '<i8'", "supported are '<f4'"}},
     {DICT("'>i8'", "False", "(2,)"), {"type '>i8'", "supported"}},
     {DICT("'|b1'", "False", "(16,)"), {"type '|b1'", "supported"}},
@@ -453,7 +458,7 @@ START_TEST(what_is_written_is_read)
 {
     static const char data[256] = "any bytes \xff\xff\xff\x7f are elements";
     for (int t = 0; t < N_DTYPES; t++)
-        for (int n_dims = 0; n_dims <= NPY_MAX_DIMS; n_dims++) {
+        for (int n_dims = 0; n_dims <= NPY_MAX_DIMS && t != DTYPE_BFLOAT16; n_dims++) {
             struct npy like = {.dtype = (enum dtype)t, .n_dims = n_dims, .count = 1};
             for (int d = 0; d < n_dims; d++) {
                 like.shape[d] = d < 3 ? 3 - d : 1;
@@ -463,6 +468,19 @@ START_TEST(what_is_written_is_read)
         }
     struct npy empty = {.dtype = DTYPE_INT32, .n_dims = 2, .shape = {0, INT64_MAX / 16}};
     round_trip(&empty, data);
+}
+END_TEST
+
+START_TEST(bfloat16_is_not_written)
+{
+    struct npy_writer w;
+    struct npy like = {.dtype = DTYPE_BFLOAT16, .n_dims = 1, .shape = {4}, .count = 4};
+    struct error err = {""};
+    ASSERT_REFUSED(npy_create(&w, in("brain.npy").text, &like, &err), STATUS_USAGE, &err,
+                   "brain.npy", "cannot hold bfloat16", "float32 holds all of its values");
+    ck_assert_int_eq(n_hidden_files(), 0);
+    ck_assert_int_ne(access(in("brain.npy").text, F_OK), 0);
+    npy_discard(&w);
 }
 END_TEST
 
@@ -713,6 +731,7 @@ Suite *npy_suite(void)
     tcase_add_test(tests, shapes_are_shown);
     tcase_add_test(tests, a_file_is_written_byte_by_byte);
     tcase_add_test(tests, what_is_written_is_read);
+    tcase_add_test(tests, bfloat16_is_not_written);
     tcase_add_test(tests, a_long_header_is_written);
     tcase_add_test(tests, a_discarded_file_leaves_nothing);
     tcase_add_test(tests, a_wrong_count_leaves_nothing);

@@ -585,6 +585,15 @@ START_TEST(when_a_library_gives_the_bits_of_the_ring)
         {3, DTYPE_FLOAT32, REDOP_PROD, 1, 1},
         {3, DTYPE_FLOAT32, REDOP_MIN, 0, 1},
         {3, DTYPE_FLOAT32, REDOP_MAX, 0, 1},
+        {8, DTYPE_FLOAT16, REDOP_SUM, 1, 1},
+        {9, DTYPE_FLOAT16, REDOP_SUM, 1, 0}, /* 9 x 250 is above 2048 */
+        {8, DTYPE_FLOAT16, REDOP_AVG, 1, 1},
+        {9, DTYPE_BFLOAT16, REDOP_SUM, 1, 1},
+        {10, DTYPE_BFLOAT16, REDOP_SUM, 1, 0}, /* 10 x 28 is above 256 */
+        {10, DTYPE_BFLOAT16, REDOP_MAX, 1, 1},
+        {3, DTYPE_FLOAT16, REDOP_AVG, 1, 0},
+        {8, DTYPE_FLOAT16, REDOP_PROD, 1, 1},
+        {16, DTYPE_FLOAT16, REDOP_PROD, 1, 0}, /* 4 to the 8th is 65536 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(nccl_is_exact(cases[i].n_ranks, cases[i].dtype, cases[i].redop,

@@ -51,6 +51,8 @@ if python=$(command -v python3) && "$python" -c 'import json' 2>/dev/null; then
     judge 0 -g 3 -c 10 --repeat 3
     judge 0 -g 4 -o avg
     judge 0 -g 3 -o avg -d int32 --repeat 2
+    judge 0 -g 5 -d bfloat16 --init random:3
+    judge 0 -g 4 -d float16 -o avg
     judge 0 -g 4 -o prod -c 13
     judge 0 -g 3 --init values:nan,1,inf
     judge 0 -g 5 --schedule random:3

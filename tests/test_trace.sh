@@ -77,6 +77,8 @@ each_kind() { # COMMAND: is given the exit status and the arguments
     "$1" 0 -g 5 -c 2
     "$1" 0 -g 4 --pieces 3 --repeat 2
     "$1" 0 -g 3 -o avg -d int32
+    "$1" 0 -g 3 -d bfloat16
+    "$1" 0 -g 2 -d float16 --init values:40000,40000
     "$1" 0 -g 3 -o avg
     "$1" 0 -g 3 --init values:nan,inf,-inf
     "$1" 0 -g 4 --schedule random:3
