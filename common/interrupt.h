@@ -1,7 +1,7 @@
 /* interrupt.h - Ctrl-C while files are being written: they are taken away, then the process goes.
  *
- * From interrupt_catch() on, the first SIGINT, SIGTERM or SIGHUP is only noted; whoever writes asks
- * interrupt_seen() now and then and gives up, removing its temporary files. main ends with
+ * From interrupt_catch() on, the first SIGINT, SIGTERM or SIGHUP is only noted; whoever writes, or
+ * has much to do, asks interrupt_seen() now and then and gives up, removing its temporary files. main ends with
  * interrupt_release(), which lets the signal do what it would have done.
  */
 #ifndef COMMON_INTERRUPT_H

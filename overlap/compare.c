@@ -203,9 +203,12 @@ enum status overlap_compare(struct settings *s, struct error *err)
     TRY(open_holder(&c));
     TRY(bench_choose(&s->bench, possible, &c, c.on, c.why, err));
     interrupt_catch();
-    TRY(measure_communication(&c, &communication_us));
+    status = measure_communication(&c, &communication_us);
+    if (status != STATUS_OK && interrupt_seen(NULL) == STATUS_OK)
+        goto out; /* a refusal: there is nothing to show */
     compare_print_head(&c);
-    status = measure_rows(&c, communication_us);
+    if (status == STATUS_OK)
+        status = measure_rows(&c, communication_us);
     if (status != STATUS_OK)
         snprintf(c.ended, sizeof c.ended, "%.255s", err->text);
     compare_print_end(&c);

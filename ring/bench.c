@@ -154,9 +154,12 @@ enum status bench(struct settings *s, struct error *err)
     TRY(bench_copies(&b));
     TRY(bench_choose(&s->bench, possible, &b, b.on, b.why, err));
     interrupt_catch();
-    TRY(bench_queueing(&b));
+    status = bench_queueing(&b);
+    if (status != STATUS_OK && interrupt_seen(NULL) == STATUS_OK)
+        goto out;
     bench_print_head(&b);
-    status = measure_sizes(&b);
+    if (status == STATUS_OK)
+        status = measure_sizes(&b);
     if (status != STATUS_OK)
         snprintf(b.ended, sizeof b.ended, "%.255s", err->text);
     bench_print_end(&b);
