@@ -164,6 +164,7 @@ static enum status measure_rows(struct compare *c, double communication_us)
         {WORK_ARITHMETIC, "arithmetic"}, {WORK_MEMORY, "memory"},
     };
     const int host = c->step.s->backend == BACKEND_HOST; /* whose model knows but one kind */
+    TRY(output_flush(c->step.err));
     for (int b = 0; b < (host ? 1 : 2); b++)
         for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
             struct compare_row *row = &c->rows[c->n_rows];
@@ -172,6 +173,7 @@ static enum status measure_rows(struct compare *c, double communication_us)
                             row));
             compare_print_row(c, row);
             c->n_rows++;
+            TRY(output_flush(c->step.err));
         }
 out:
     return status;

@@ -100,12 +100,13 @@ static enum status measure_sizes(struct bench *b)
 {
     enum status status = STATUS_OK;
     const struct bench_options *o = &b->s->bench;
+    TRY(output_flush(b->err));
     for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = bench_next_size(o, bytes)) {
         int64_t first = b->n_rows;
         TRY(bench_size(b, bytes / (int64_t)dtype_size(b->s->dtype)));
         for (int64_t i = first; i < b->n_rows; i++)
             bench_print_row(b, &b->rows[i]);
-        fflush(b->out);
+        TRY(output_flush(b->err));
     }
 out:
     return status;
