@@ -1501,6 +1501,11 @@ refused 2 "--json a.link: is the file of --fit" bench --backend host --fit a.lin
 refused 2 "--json own.link: would overwrite the input own.link" bench -g 2 --link own.link --json own.link
 refused 2 "cannot be written" bench --backend host --fit a.link --json none/a.json
 refused 2 "--check with --fit: it would change nothing" bench --backend host --fit a.link -c 1
+sed 's/^queue_graph .*/queue_graph 400000 ns/' own.link >slow.link
+refused 3 "--fit: graph_wait cannot be fitted: launching a graph of 6 ops takes the host 2400 us (queue_graph: 400 us for each)" \
+    bench -g 2 --link slow.link --fit a.link
+rm slow.link
+refused 2 "--overlap with --fit: one compares engines, the other fits" bench --overlap --fit a.link
 refused 3 "one rank copies to nobody" bench --backend host -g 1 --fit a.link
 refused 2 "ranks 0 and 2 share device 0" bench --backend host --devices 0,1,0 --fit a.link
 echo 'copy_latency 1 ns' >bad.link
