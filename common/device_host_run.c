@@ -15,6 +15,7 @@
 
 #include "common/device_host.h"
 #include "common/init.h"
+#include "common/interrupt.h"
 #include "common/loops.h"
 
 #define RANDOM_TICK_NS 1000 /* random schedules have no clock: one choice, one microsecond */
@@ -350,6 +351,7 @@ enum status host_run(struct host *h, struct error *err)
         }
         if (run.n_flights + run.n_ready == 0)
             break;
+        TRY(interrupt_seen(err));
         TRY(happens_next(&run));
     }
     TRY(all_done(h, err));

@@ -11,6 +11,15 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void note(int signal) { seen = signal; }
 
+/* A signal that was held back comes when it is held back no longer. */
+static void hold_back(int how, int signal)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigprocmask(how, &set, NULL);
+}
+
 static void handle(int signal, void (*handler)(int))
 {
     /* a call that blocks is interrupted, and a second signal does what it always did */
@@ -25,6 +34,7 @@ void interrupt_catch(void)
 {
     for (int i = 0; i < N_SIGNALS; i++)
         handle(signals[i], note);
+    hold_back(SIG_BLOCK, SIGPIPE);
 }
 
 enum status interrupt_seen(struct error *err)
@@ -36,6 +46,7 @@ enum status interrupt_stop(struct error *err)
 {
     for (int i = 0; i < N_SIGNALS; i++)
         handle(signals[i], SIG_DFL);
+    hold_back(SIG_UNBLOCK, SIGPIPE);
     return interrupt_seen(err);
 }
 

@@ -130,6 +130,15 @@ out:
     return status;
 }
 
+enum status output_flush(struct error *err)
+{
+    errno = 0;
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? STATUS_OK
+               : fail(err, STATUS_MACHINE, "standard output: could not be written whole%s%s",
+                      errno ? ": " : "", errno ? strerror(errno) : "");
+}
+
 void output_discard(struct output *output)
 {
     if (output->file && output->path)

@@ -29,6 +29,9 @@ enum status output_commit(struct output *output, struct error *err);
 /* The same two, and a Ctrl-C that comes between them takes the file away (interrupt.h). */
 enum status output_begin(struct output *output, const char *path, struct error *err);
 enum status output_end(struct output *output, struct error *err);
+/* Standard output so far. STATUS_MACHINE: not all of it could be written. Why is known only where
+ * it is asked behind each few lines. */
+enum status output_flush(struct error *err);
 void output_discard(struct output *output); /* also of a committed or zeroed one: then nothing */
 
 #endif

@@ -1,5 +1,7 @@
 /* compare.c - one row for each kind of compute and each length of the backward pass. */
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 #include "common/interrupt.h"
 #include "common/output.h"
@@ -138,6 +140,40 @@ out:
     return status;
 }
 
+static const double ratios[] = COMPARE_RATIOS;
+#define N_RATIOS (sizeof ratios / sizeof *ratios)
+
+/* The last ratio is the largest; a layer is one compute, which devices limit. */
+static enum status check_lengths(struct compare *c, double communication_us)
+{
+    enum status status = STATUS_OK;
+    struct step *p = &c->step;
+    const struct device_model *m = &p->s->model;
+    const double ratio = ratios[N_RATIOS - 1];
+    char link[160] = "bench --overlap";
+    int64_t longest = 0;
+    p->s->backward_us = ratio * communication_us;
+    TRY(step_share_out(p));
+    for (int64_t i = 0; i < p->model.n_layers; i++)
+        longest = p->layer_ns[i] > longest ? p->layer_ns[i] : longest;
+    if (longest <= DEVICE_MAX_DELAY_NS)
+        return STATUS_OK;
+    const double seconds = (double)longest / 1e9, most = DEVICE_MAX_DELAY_NS / 1e9;
+    const int host = p->s->backend == BACKEND_HOST;
+    if (host && strcmp(m->name, "link") == 0) /* of GBps:us */
+        snprintf(link, sizeof link, "--link %.6g:%.6g", m->link_GBps,
+                 (double)m->link_latency_ns / 1e3);
+    else if (host)
+        snprintf(link, sizeof link, "--link %s", m->name);
+    status = fail(p->err, host ? STATUS_USAGE : STATUS_MACHINE,
+                  "%s: too slow for these gradients: communication takes %.3g s, so a backward "
+                  "pass of %g times that has a layer of %.3g s, and at most %g s are possible; a "
+                  "link %.0f times as fast, or less to send (--layers), is wanted", link,
+                  communication_us / 1e6, ratio, seconds, most, ceil(seconds / most));
+out:
+    return status;
+}
+
 /* Of the first engine, behind a backward pass of next to nothing. */
 static enum status measure_communication(struct compare *c, double *us)
 {
@@ -148,8 +184,12 @@ static enum status measure_communication(struct compare *c, double *us)
     TRY(measure_alone(c, first_engine(c), &row));
     *us = row.communication[first_engine(c)];
     if (*us <= 0)
-        TRY(fail(c->step.err, STATUS_USAGE, "bench --overlap: a single rank sends nothing, so "
-                 "there is nothing to hide; take two or more"));
+        TRY(fail(c->step.err, STATUS_USAGE, c->step.s->n_ranks == 1
+                 ? "bench --overlap: a single rank sends nothing, so there is nothing to hide; "
+                   "take two or more"
+                 : "bench --overlap: communication takes no time, so there is nothing to hide; a "
+                   "slower --link, or more to send (--layers), is wanted"));
+    TRY(check_lengths(c, *us));
 out:
     return status;
 }
@@ -159,19 +199,20 @@ out:
 static enum status measure_rows(struct compare *c, double communication_us)
 {
     enum status status = STATUS_OK;
-    static const double ratios[] = COMPARE_RATIOS;
     static const struct { enum device_work work; const char *name; } bounds[] = {
         {WORK_ARITHMETIC, "arithmetic"}, {WORK_MEMORY, "memory"},
     };
     const int host = c->step.s->backend == BACKEND_HOST; /* whose model knows but one kind */
+    TRY(output_flush(c->step.err));
     for (int b = 0; b < (host ? 1 : 2); b++)
-        for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        for (size_t i = 0; i < N_RATIOS; i++) {
             struct compare_row *row = &c->rows[c->n_rows];
             c->step.s->work = bounds[b].work;
             TRY(measure_row(c, host ? "(modelled)" : bounds[b].name, ratios[i] * communication_us,
                             row));
             compare_print_row(c, row);
             c->n_rows++;
+            TRY(output_flush(c->step.err));
         }
 out:
     return status;
@@ -203,9 +244,12 @@ enum status overlap_compare(struct settings *s, struct error *err)
     TRY(open_holder(&c));
     TRY(bench_choose(&s->bench, possible, &c, c.on, c.why, err));
     interrupt_catch();
-    TRY(measure_communication(&c, &communication_us));
+    status = measure_communication(&c, &communication_us);
+    if (status != STATUS_OK && interrupt_seen(NULL) == STATUS_OK)
+        goto out; /* a refusal: there is nothing to show */
     compare_print_head(&c);
-    status = measure_rows(&c, communication_us);
+    if (status == STATUS_OK)
+        status = measure_rows(&c, communication_us);
     if (status != STATUS_OK)
         snprintf(c.ended, sizeof c.ended, "%.255s", err->text);
     compare_print_end(&c);

@@ -83,7 +83,6 @@ void compare_print_row(const struct compare *c, const struct compare_row *row)
     }
     print_time(1, row->ideal);
     printf("\n");
-    fflush(stdout);
 }
 
 void compare_print_end(const struct compare *c)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/interrupt.h"
 #include "common/nccl.h"
 #include "common/output.h"
 #include "common/quote.h"
@@ -154,7 +155,7 @@ out:
 static enum status name_buckets(const struct step *p, enum status status)
 {
     const struct error cause = *p->err;
-    return status == STATUS_MACHINE
+    return status == STATUS_MACHINE && interrupt_seen(NULL) == STATUS_OK
                ? fail(p->err, status, "%s (%d buckets of %d ranks: a larger cap makes fewer)",
                       cause.text, p->buckets.n, p->s->n_ranks)
                : status;

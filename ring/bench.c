@@ -100,12 +100,13 @@ static enum status measure_sizes(struct bench *b)
 {
     enum status status = STATUS_OK;
     const struct bench_options *o = &b->s->bench;
+    TRY(output_flush(b->err));
     for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = bench_next_size(o, bytes)) {
         int64_t first = b->n_rows;
         TRY(bench_size(b, bytes / (int64_t)dtype_size(b->s->dtype)));
         for (int64_t i = first; i < b->n_rows; i++)
             bench_print_row(b, &b->rows[i]);
-        fflush(b->out);
+        TRY(output_flush(b->err));
     }
 out:
     return status;
@@ -154,9 +155,12 @@ enum status bench(struct settings *s, struct error *err)
     TRY(bench_copies(&b));
     TRY(bench_choose(&s->bench, possible, &b, b.on, b.why, err));
     interrupt_catch();
-    TRY(bench_queueing(&b));
+    status = bench_queueing(&b);
+    if (status != STATUS_OK && interrupt_seen(NULL) == STATUS_OK)
+        goto out;
     bench_print_head(&b);
-    status = measure_sizes(&b);
+    if (status == STATUS_OK)
+        status = measure_sizes(&b);
     if (status != STATUS_OK)
         snprintf(b.ended, sizeof b.ended, "%.255s", err->text);
     bench_print_end(&b);

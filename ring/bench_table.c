@@ -116,7 +116,6 @@ void bench_print_head(const struct bench *b)
            "  #wrong  engine       min       p99  nccl/t      memory\n"
            "#     (B)  (elements)                       (not done)           (us)   (GB/s)   (GB/s)"
            "                      (us)      (us)             (B/rank)\n");
-    fflush(b->out);
 }
 
 /* ---- rows ---- */

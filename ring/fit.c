@@ -21,6 +21,7 @@
 enum shape { RECORDS, COPIES, ADDS, CHAINS, COMPUTES, COMPUTES_AND_ADDS };
 
 struct trial {
+    const char *fits;    /* the number that it is for, as the file has it */
     enum shape shape;
     enum engine engine;
     int64_t count;       /* elements of an op */
@@ -224,9 +225,11 @@ static enum status try_held(const struct fit *f, struct trial t, double *ns)
     struct cost more;
     t.hold_ns = HOLD_NS + (t.shape >= CHAINS ? 12 : 6) * each * t.n * f->s->n_ranks;
     if (t.hold_ns > DEVICE_MAX_DELAY_NS)
-        TRY(fail(f->err, STATUS_MACHINE, "--fit: queueing takes the host so long (%.4g us for one "
-                 "op of a kind) that it cannot be kept apart from the devices' time",
-                 (double)each / 1e3));
+        TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: queueing takes the host so "
+                 "long (queue_copy, queue_kernel, and two of queue_record and of queue_wait: %.4g "
+                 "us) that the devices would have to be held back for %.3g s, and at most %g s are "
+                 "possible", t.fits, (double)each / 1e3, (double)t.hold_ns / 1e9,
+                 DEVICE_MAX_DELAY_NS / 1e9));
     TRY(try_more(f, t, 3 * t.n, &more));
     *ns = more.ns / (2 * t.n);
 out:
@@ -245,9 +248,11 @@ static enum status try_launch(const struct fit *f, struct trial t, int n, double
     *ns = (more.ns - some.ns) / N_LAUNCHES;
     const double host_ns = more.ops * (double)f->model->queue_graph_ns;
     if (host_ns > 0 && host_ns >= 0.9 * *ns)
-        TRY(fail(f->err, STATUS_MACHINE, "--fit: launching a graph of %.0f ops takes the host %.4g "
-                 "us, and all of it %.4g: what the devices take cannot be seen", more.ops,
-                 host_ns / 1e3, *ns / 1e3));
+        TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: launching a graph of %.0f "
+                 "ops takes the host %.4g us (queue_graph: %.4g us for each), and all of it takes "
+                 "%.4g, so what the devices take cannot be seen; they would have to take more than %.4g "
+                 "us, or the host less for each op", t.fits, more.ops, host_ns / 1e3,
+                 (double)f->model->queue_graph_ns / 1e3, *ns / 1e3, host_ns / 0.9e3));
 out:
     return status;
 }
@@ -302,8 +307,8 @@ enum status fit_line(const double *x, const double *y, int n, double *latency, d
     *rate = 1 / slope;
     return slope > 0 && *rate >= 1e-6 && *rate <= 1e6
                ? STATUS_OK
-               : fail(err, STATUS_MACHINE, "--fit: times of %.6g ns for %.6g bytes and of %.6g ns "
-                      "for %.6g bytes give no rate from 1e-6 to 1e6 GB/s", y[0], x[0], y[n - 1],
+               : fail(err, STATUS_MACHINE, "times of %.6g ns for %.6g bytes and of %.6g ns for "
+                      "%.6g bytes give no rate from 1e-6 to 1e6 GB/s", y[0], x[0], y[n - 1],
                       x[n - 1]);
 }
 
@@ -319,16 +324,20 @@ static enum status fit_rate(struct fit *f, enum shape shape, int passes, int64_t
                             double *GBps)
 {
     enum status status = STATUS_OK;
+    const char *number = shape == COPIES ? "copy_rate" : "memory_rate";
+    struct error why = {""};
     double x[N_SIZES], y[N_SIZES], latency;
     for (int i = 0; i < N_SIZES; i++) {
-        const struct trial t = {.shape = shape, .count = sizes[i].bytes / 4, .n = sizes[i].n};
+        const struct trial t = {.fits = number, .shape = shape, .count = sizes[i].bytes / 4,
+                                .n = sizes[i].n};
         x[i] = (double)(passes * sizes[i].bytes);
         TRY(try_held(f, t, &y[i]));
         if (y[i] < 0)
-            TRY(fail(f->err, STATUS_MACHINE, "--fit: more %s took less time; something else was "
-                     "running", shape == COPIES ? "copies" : "adds"));
+            TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: more ops took less time; "
+                     "something else was running", number));
     }
-    TRY(fit_line(x, y, N_SIZES, &latency, GBps, f->err));
+    if (fit_line(x, y, N_SIZES, &latency, GBps, &why) != STATUS_OK)
+        TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: %s", number, why.text));
     *latency_ns = no_less_than_0(latency);
 out:
     return status;
@@ -350,7 +359,8 @@ static double round_ns(const struct device_model *m, int64_t bytes)
 static enum status fit_waits(struct fit *f)
 {
     enum status status = STATUS_OK;
-    const struct trial t = {.shape = CHAINS, .count = 1, .n = N_ROUNDS};
+    const struct trial t = {.fits = "wait_latency", .shape = CHAINS, .count = 1,
+                            .n = N_ROUNDS};
     double ns;
     TRY(try_held(f, t, &ns));
     f->model->wait_ns = no_less_than_0((ns - round_ns(f->model, sizeof(float))) / 3);
@@ -364,8 +374,8 @@ static enum status fit_sharing(struct fit *f)
     enum status status = STATUS_OK;
     const int64_t add = add_ns(f->model, 4 * BESIDE_COUNT);
     const int64_t ns = 100000 + 4 * (add + f->model->wait_ns);
-    struct trial t = {.shape = COMPUTES, .count = BESIDE_COUNT, .n = N_ROUNDS,
-                      .work = WORK_ARITHMETIC,
+    struct trial t = {.fits = "add_takes", .shape = COMPUTES, .count = BESIDE_COUNT,
+                      .n = N_ROUNDS, .work = WORK_ARITHMETIC,
                       .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
     double alone, beside;
     TRY(try_held(f, t, &alone));
@@ -383,7 +393,7 @@ static enum status fit_edge(struct fit *f)
     enum status status = STATUS_OK;
     struct device_model *m = f->model;
     const int64_t ns = 20000 + 2 * (m->kernel_latency_ns + f->s->n_ranks * m->queue_graph_ns);
-    const struct trial t = {.shape = COMPUTES, .count = 1,
+    const struct trial t = {.fits = "graph_edge", .shape = COMPUTES, .count = 1,
                             .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
     double shorter, longer;
     TRY(try_launch(f, t, 1, &shorter));
@@ -411,7 +421,7 @@ static enum status fit_graph(struct fit *f)
     enum status status = STATUS_OK;
     struct device_model *m = f->model;
     const int64_t bytes = graphed_bytes(f);
-    const struct trial t = {.shape = CHAINS, .count = bytes / 4};
+    const struct trial t = {.fits = "graph_wait", .shape = CHAINS, .count = bytes / 4};
     const double round = round_ns(m, bytes);
     double shorter, longer;
     TRY(fit_edge(f));

@@ -73,7 +73,6 @@ static void print_head(const struct settings *s, const struct device_model *m, F
             (double)m->wait_ns / 1e3, (double)m->graph_launch_ns / 1e3,
             (double)m->queue_graph_ns / 1e3, (double)m->graph_edge_ns / 1e3,
             (double)m->graph_wait_ns / 1e3, m->add_takes_percent);
-    fflush(file);
 }
 
 static void print_row(const struct fit_row *row, FILE *file)
@@ -84,7 +83,6 @@ static void print_row(const struct fit_row *row, FILE *file)
         fprintf(file, " %+9.1f\n", 100 * (row->predicted_us / row->measured_us - 1));
     else
         fprintf(file, " %9s\n", "n/a");
-    fflush(file);
 }
 
 enum status fit_add_row(struct fit_report *report, const struct fit_row *row, struct error *err)
@@ -94,6 +92,7 @@ enum status fit_add_row(struct fit_report *report, const struct fit_row *row, st
                   sizeof *report->rows, "rows", err));
     report->rows[report->n_rows++] = *row;
     print_row(row, stdout);
+    TRY(output_flush(err));
 out:
     return status;
 }
@@ -188,6 +187,7 @@ static enum status compare_rings(struct settings *s, struct fit_report *report, 
     measured.names = NULL;
     report->fitted = 1;
     print_head(s, &report->model, stdout);
+    TRY(output_flush(err));
     for (int64_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes = bench_next_size(o, bytes))
         TRY(compare_size(&measured, &predicted, bytes, report));
 out:

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/interrupt.h"
+
 static const struct wait *waits_of(const struct order *o, int64_t id)
 {
     return o->plan->waits ? o->plan->waits + o->plan->ops[id].first_wait : NULL;
@@ -251,6 +253,7 @@ enum status order_next(struct order *o, int64_t *id, struct error *err)
     *id = NONE;
     if (o->at == o->n_sequence)
         return STATUS_OK;
+    TRY(interrupt_seen(err));
     if (o->work > ORDER_MAX_WORK)
         return fail(err, STATUS_MACHINE,
                     "too much to prove: %" PRId64 " of %" PRId64 " ops took all the work that a "

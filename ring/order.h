@@ -52,7 +52,7 @@ enum status order_open(struct order *order, const struct plan *plan, struct erro
 void order_close(struct order *order); /* also of a zeroed one */
 
 /* Visits the next op; *id = NONE at the end. If fewer than n_ops ops were visited, the others can
- * never run. STATUS_MACHINE: no memory, or too much work. */
+ * never run. STATUS_MACHINE: no memory, too much work, or a Ctrl-C (interrupt.h). */
 enum status order_next(struct order *order, int64_t *id, struct error *err);
 
 /* The op at a position of the sequence. */

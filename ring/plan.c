@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/interrupt.h"
 #include "ring/order.h"
 
 enum status plan_init(struct plan *plan, int n_ranks, int64_t count, enum dtype dtype,
@@ -39,6 +40,7 @@ enum status plan_append(struct plan *plan, struct op op, const struct wait *wait
                         int64_t *id, struct error *err)
 {
     enum status status = STATUS_OK;
+    TRY(interrupt_seen(err));
     TRY(make_room((void **)&plan->ops, plan->n_ops + 1, &plan->ops_capacity, sizeof op, "the plan",
                   err));
     TRY(make_room((void **)&plan->waits, plan->n_waits + n_waits, &plan->waits_capacity,

@@ -2,7 +2,6 @@
  *
  * Each command is that list, or a part of it. Only main prints errors.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "common/format.h"
 #include "common/interrupt.h"
+#include "common/output.h"
 #include "common/quote.h"
 #include "overlap/compare.h"
 #include "overlap/predict.h"
@@ -323,10 +323,9 @@ int main(int argc, char **argv)
     else if (status == STATUS_OK)
         status = commands[settings.command](&settings, &err);
     settings_free(&settings);
-    errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status <= STATUS_WRONG)
-        status = fail(&err, STATUS_MACHINE, "standard output: could not be written whole%s%s",
-                      errno ? ": " : "", errno ? strerror(errno) : "");
+    if (output_flush(status <= STATUS_WRONG ? &err : NULL) != STATUS_OK && status <= STATUS_WRONG)
+        status = STATUS_MACHINE;
+    interrupt_stop(NULL); /* nobody reads standard output any more: it ends here */
     if (status != STATUS_OK)
         fprintf(stderr, "ring_demo: %s\n", err.text);
     interrupt_release();

@@ -92,6 +92,7 @@ static enum status load(struct device *device, const struct plan *plan, const st
     for (int rank = 0; rank < plan->n_ranks; rank++)
         for (int64_t first = 0; first < plan->count; first += block) {
             int64_t n = plan->count - first < block ? plan->count - first : block;
+            TRY(interrupt_seen(err));
             int filled = stale && rank + 1 < plan->n_ranks ? rank + 1 : rank;
             TRY(init_fill(init, filled, 0, first, n, buffer, err));
             TRY(device->verbs->put(device, (struct span){rank, MEMORY_DATA, first, n}, buffer,
@@ -241,6 +242,8 @@ static enum status queue_all(const struct pass *p, struct error *err)
     for (int64_t at = 0; at < p->order->n_sequence; at++) {
         int64_t id = order_at(p->order, at);
         const struct op *op = &p->plan->ops[id];
+        if (!p->kernel) /* whose ranks wait for each other: all are queued, or none */
+            TRY(interrupt_seen(err));
         if (p->kernel && run_kernel_has(p->kernel, id)) {
             TRY(run_kernel_queue(p->kernel, id, err));
             continue;

@@ -592,6 +592,10 @@ static enum status check_given(const struct settings *s, const struct option_row
         TRY(options_allow(all, N_ALL, given, EXPLAIN, "--explain", err));
     if (s->sweep)
         TRY(options_allow(all, N_ALL, given, SWEEP, "--sweep-cap", err));
+    if (s->bench.fit && s->bench.overlap)
+        return fail(err, STATUS_USAGE, "--overlap with --fit: one compares engines, the other fits "
+                    "the modelled clock (and predicts an overlapped iteration, too); leave one "
+                    "out");
     if (s->command == COMMAND_BENCH)
         TRY(s->bench.fit ? options_allow(all, N_ALL, given, OPTIONS_FIT, "--fit", err)
             : s->bench.overlap

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/interrupt.h"
 #include "common/loops.h"
 #include "ring/goal.h"
 #include "ring/order.h"
@@ -290,6 +291,7 @@ static enum status verify_window(struct verifier *v, struct device *device, int6
     for (int rank = 0; rank < v->plan->n_ranks; rank++) {
         char *got = rank == 0 ? v->first_got : v->got;
         struct span at = {rank, MEMORY_DATA, first, count};
+        TRY(interrupt_seen(v->err));
         if (!same_parts(v, rank, first, count))
             TRY(make_reference(v, first));
         TRY(device->verbs->get(device, at, got, v->err));

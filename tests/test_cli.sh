@@ -1527,6 +1527,11 @@ refused 2 "--json a.link: is the file of --fit" bench --backend host --fit a.lin
 refused 2 "--json own.link: would overwrite the input own.link" bench -g 2 --link own.link --json own.link
 refused 2 "cannot be written" bench --backend host --fit a.link --json none/a.json
 refused 2 "--check with --fit: it would change nothing" bench --backend host --fit a.link -c 1
+sed 's/^queue_graph .*/queue_graph 400000 ns/' own.link >slow.link
+refused 3 "--fit: graph_wait cannot be fitted: launching a graph of 6 ops takes the host 2400 us (queue_graph: 400 us for each)" \
+    bench -g 2 --link slow.link --fit a.link
+rm slow.link
+refused 2 "--overlap with --fit: one compares engines, the other fits" bench --overlap --fit a.link
 refused 3 "one rank copies to nobody" bench --backend host -g 1 --fit a.link
 refused 2 "ranks 0 and 2 share device 0" bench --backend host --devices 0,1,0 --fit a.link
 echo 'copy_latency 1 ns' >bad.link
@@ -1552,12 +1557,43 @@ if [ -e /dev/full ]; then
     wants_status 3
     wants_line '/dev/full' "$top/err"
     verdict "bench --json on a full disk"
-    "$demo" bench --backend host -e 1K >/dev/full 2>"$top/err"
-    [ $? = 3 ] || complain "a full disk was not seen"
-    verdict "bench to a full disk"
 fi
 
+# Standard output that takes no more ends it, by the signal or with the reason; what was asked for
+# by name is whole. Each of these would go on for long. (Whoever runs this may have us ignore SIGPIPE.)
+(yes 2>/dev/null; echo $? >"$top/by_signal") | :
+for args in '-g 8 -b 4 -i 4 -e 64M' '-g 8 -b 4 -i 4 -e 64M --fit a.link' '--overlap -g 32'; do
+    for how in 141 3 full; do
+        clear_folder
+        [ $how != full ] || [ -c /dev/full ] || continue
+        [ $how != 141 ] || [ "$(cat "$top/by_signal")" = 141 ] || continue
+        # shellcheck disable=SC2086
+        case $how in
+        full) "$demo" bench --backend host --json f.json $args >/dev/full 2>"$top/err"; echo $? >code ;;
+        *) (
+            [ $how = 141 ] || trap '' PIPE
+            "$demo" bench --backend host --json f.json $args 2>"$top/err"
+            echo $? >code
+        ) | sed -n '/^[^#]/{p;q;}' >row ;;
+        esac
+        status=$(cat code)
+        : >"$top/out"
+        why='standard output: could not be written whole: '
+        case $how in
+        141) wants_status 141; wants_silence; why="${why}Broken pipe" ;;
+        3) why="${why}Broken pipe"; wants_refusal 3 "$why" ;;
+        full) why="${why}No space left on device"; wants_refusal 3 "$why" ;;
+        esac
+        wants_line "\"ended_early\":\"$why\"" f.json
+        [ "$(tail -1 f.json)" = ']}' ] || complain "f.json is not whole"
+        [ $how = full ] || [ "$(grep -c '^{' f.json)" -gt 1 ] || complain "f.json lacks the row that was read"
+        case $args in *a.link) [ "$(grep -c '^add_takes' a.link)" = 1 ] || complain "a.link is not whole" ;; esac
+        verdict "bench $args: $how"
+    done
+done
+
 # Ended from outside: the rows so far stay, and the file is whole.
+clear_folder
 "$demo" bench --backend host -g 8 -b 4 -i 4 -e 64M --json bench.json >rows 2>"$top/err" &
 pid=$!
 while kill -0 $pid 2>/dev/null && [ "$(grep -vc '^#' rows)" -lt 4 ]; do :; done

@@ -63,8 +63,53 @@ done
 run bench --overlap --backend host --engine graph
 [ "$(awk '!/^#/ && $4 == "n/a" && $8 == "n/a" && $5 > 0 && $10 > 0' "$top/out" | grep -c .)" = 3 ] || complain "eager was not left out"
 verdict "bench --overlap --engine"
+# Ended from outside: while a row is measured, and in the middle of the first plan, which is so large
+# that all of it takes many times the seconds that are left here.
+for args in '-g 32 --json row.json' '-g 128 --json plan.json'; do
+    # shellcheck disable=SC2086
+    "$demo" bench --overlap --backend host $args >rows 2>"$top/err" &
+    pid=$!
+    case $args in
+    *plan.json) sleep 1 ;;
+    *) while kill -0 $pid 2>/dev/null && ! grep -q '^(modelled)' rows; do :; done ;;
+    esac
+    kill -TERM $pid 2>/dev/null
+    (sleep 4; kill -KILL $pid) 2>/dev/null &
+    wait $pid
+    status=$?
+    kill $! 2>/dev/null
+    wants_status 143
+    wants_line '# ended early: interrupted' rows
+    wants_line '"ended_early":"interrupted"' "${args##* }"
+    [ "$(grep -vc '^#' rows)" = "$(grep -c '"bound"' "${args##* }")" ] || complain "rows differ in number"
+    [ "$(grep -c 'interrupted$' "$top/err")" = 1 ] || complain "stderr says $(head -c 200 "$top/err")"
+    verdict "bench --overlap $args: ended by a signal, the rows so far stay"
+done
+rm -f rows row.json plan.json
 refused 3 "--engine nccl: NCCL runs on GPUs" bench --overlap --backend host --engine eager,nccl
 refused 2 "a single rank sends nothing" bench --overlap --backend host -g 1
+refused 2 "--link 0.001:1: too slow for these gradients: communication takes" \
+    bench --overlap --backend host -g 2 --link 0.001:1
+refused 2 "a link 40 times as fast, or less to send (--layers), is wanted" \
+    bench --overlap --backend host -g 2 --link 0.001:1 --json never.json
+run bench --overlap --backend host -g 2 --link 0.04:1
+wants_status 0
+verdict "bench --overlap: what a slow link's refusal wants is enough"
+cat >free.link <<'END'
+link 1
+copy_latency 0 ns
+copy_rate 1000000 GB/s
+kernel_latency 0 ns
+memory_rate 1000000 GB/s
+queue_copy 0 ns
+queue_kernel 0 ns
+queue_record 0 ns
+queue_wait 0 ns
+wait_latency 0 ns
+graph_launch 0 ns
+graph_edge 0 ns
+END
+refused 2 "communication takes no time" bench --overlap --backend host -g 2 --layers 2x4B --link free.link
 refused 2 "--minbytes with --overlap" bench --overlap -b 4
 refused 2 "cannot be written" bench --overlap --backend host --json none/a.json
 refused 2 "--layers with a table of sizes" bench --layers 4x1MiB
