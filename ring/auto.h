@@ -1,12 +1,14 @@
-/* auto.h - engine `auto`: the fastest engine for a size, from a table of what was measured.
+/* auto.h - engine `auto`: the fastest engine for a size, from a table of what was measured, with
+ * two ranks; more are supposed to behave alike.
  *
- * What a step costs beside its bytes decides: about two microseconds in the kernel, ten and more
- * where it is an op; and how fast its bytes go: slower by the kernel's threads than by a copy
- * engine. Both are a matter of the segment's size, not of the whole buffer's.
+ * Where a segment is small, what a step costs beside its bytes decides: one or two microseconds in
+ * the kernel, ten and more where it is ops. Where it is large, the speed of its bytes does: a copy
+ * engine moves them faster than the kernel's threads. So the size of a segment counts, not that of
+ * the whole buffer.
  *
- * Two pieces let a copy and an add overlap, and are twice as many ops: 3N of them in a step, which
- * one thread queues for all ranks, eagerly or, in about half the time, by launching a graph. So
- * the more ranks, the longer a copy has to take for that to be hidden.
+ * Two pieces let a copy and an add overlap, and are twice as many ops, which one thread queues for
+ * all ranks, eagerly or, in about half the time, by launching a graph. So the more ranks, the
+ * longer a copy has to take for that to be hidden.
  */
 #ifndef RING_AUTO_H
 #define RING_AUTO_H

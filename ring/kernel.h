@@ -1,15 +1,16 @@
 /* kernel.h - the ring inside one kernel per rank: engine `kernel`.
  *
- * The same 2(N-1) steps as plan.h's, by the threads of one kernel on each rank, which write into
- * their neighbour's memory themselves. Nothing is queued between two steps, so a step costs what
+ * The same 2(N-1) steps as plan.h's, and one in which the last segment only arrives, by the threads
+ * of one kernel on each rank, which write into their neighbour's memory themselves. Nothing is queued between two steps, so a step costs what
  * the link's latency costs, one or two microseconds in place of some ten. The plan stays the
  * description: what the kernel says it did can be read (ring_kernel_read) and is compared with the
  * plan's copies and adds by a test, and the additions come in the plan's order, hence the same
  * bits.
  *
  * Two protocols, see kernel_steps.cu:
- *   packets  each 12 bytes of data travel with a flag beside them, in the same store. No thread
- *            waits for more than its own elements; a third more bytes. For small messages.
+ *   packets  each 12 bytes of data (of float64 8) travel with a flag beside them, in the same store.
+ *            No thread waits for more than its own elements; a third more bytes (of float64 twice as
+ *            many). For small messages.
  *   vectors  whole 16-byte vectors, each block of threads a slice of every segment, and a flag when
  *            a slice is there. For larger ones.
  * The largest belong to the copy engines (engines eager and graph), which need no threads.
@@ -37,9 +38,9 @@
 enum ring_protocol { PROTOCOL_PACKETS, PROTOCOL_VECTORS, N_PROTOCOLS };
 const char *ring_protocol_name(enum ring_protocol protocol); /* "packets" */
 
-/* The faster one for so many bytes of a rank's data; and the bytes of a segment for which packets
- * have room. */
-#define RING_PACKETS_ROOM ((int64_t)1 << 20)
+#define RING_PACKETS_ROOM ((int64_t)1 << 20) /* bytes of a segment for which packets have room */
+
+/* The faster one for so many bytes of a rank's data. */
 enum ring_protocol ring_protocol_for(int64_t bytes, int n_ranks);
 
 struct ring_kernel; /* memory of its own on each device, beside the ranks' */

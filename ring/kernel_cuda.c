@@ -291,6 +291,9 @@ enum status ring_kernel_queue(struct ring_kernel *k, const struct ring_call *cal
                     (long long)k->count);
     if (call->count == 0 || k->n_ranks == 1)
         return STATUS_OK;
+    if (k->epoch == UINT32_MAX) /* a flag of the first calls would be taken for one of the next */
+        return fail(err, STATUS_MACHINE, "the ring's kernel: it has been called %u times, and has "
+                    "to be opened anew", k->epoch);
     const int blocks = blocks_for(k, call);
     kernel_aim(k, call, k->dtype, blocks);
     if (call->recorded != NONE)

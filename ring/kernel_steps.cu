@@ -7,9 +7,9 @@
 // Why the flag travels with the data in a small message. A store into a neighbour's memory is on
 // its way for about a microsecond, and two stores may arrive in either order. To write data, wait
 // until it has arrived, and then raise a flag costs two such journeys. A packet is one store of 128
-// bits, 96 of data and 32 of flag: whoever sees the flag has the data, since a store of one value is
-// never seen in part. A quarter of what is sent is flags, which does not matter where the journey is
-// all that counts.
+// bits, 96 of data and 32 of flag: whoever sees the flag has the data, since a store of one value
+// (PTX ISA, st of type .b128) is never seen in part. A quarter of what is sent is flags, which does
+// not matter where the journey is all that counts. (NCCL's protocol LL has the same idea.)
 //
 // What release and acquire promise (packets do without; vectors need them). A block writes its
 // slice of a segment with ordinary stores and then stores the flag with `release`: nobody who sees
@@ -25,7 +25,8 @@
 // each. A flag is the number of its call, so that nothing need ever be cleared.
 //
 // Why large messages belong to the copy engines. These stores take threads of many processors and
-// reach some 0.9 of what a copy engine moves over the same link, which takes none.
+// reach some 0.9 of what a copy engine moves over the same link, which takes none. Starting copies
+// costs more than that tenth until segments have some 32 MiB (docs/benchmark.md).
 #include "common/kernels.cuh"
 #include "ring/kernel_parts.h"
 
@@ -58,7 +59,8 @@ __device__ void raise(uint32_t *flag, uint32_t epoch)
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
 }
 
-// Calls before this one count as not there; so would those behind it, which there cannot be.
+// Calls before this one count as not there. A neighbour may be one call ahead, but its flags are in
+// the other half.
 __device__ bool is_raised(const uint32_t *flag, uint32_t epoch)
 {
     uint32_t value;

@@ -468,7 +468,8 @@ static const struct option_row rows[] = {
     {'o', "op", "OP", RING | OVERLAP | BENCH | PLAN | SWEEP,
      "sum (default), avg (overlap's), min, max or prod", set_redop},
     {0, "pieces", "P", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,
-     "cut segments in P: copy and add overlap (default 1)",
+     "cut segments in P: copy and add overlap (default 1;\n"
+     "of bench by size, of bench --overlap 2)",
      set_pieces},
     {0, "slots", "S", RING | OVERLAP | BENCH | FIT | PLAN | SWEEP,
      "segments an inbox has room for (default 2)",

@@ -61,7 +61,7 @@ wants_sections
 report_has "All $(grep -c . "$top/rows") parts passed."
 report_has "The GPUs are simulated: real data moves, times are modelled."
 for part in build doctor "the devices' suite" bugs 'bugs gather-index' 'bugs no-exit-wait' \
-    'trace, N = 4' 'bench, N = 4' 'bench --overlap, N = 4'; do
+    'trace, N = 4' 'bench, N = 4' 'bench --overlap, N = 4' 'bench --fit, N = 4'; do
     grep -qE "^[0-9]+\. $part\$" "$top/rows" || complain "no part '$part'"
 done
 report_has "$demo bench --backend host -g 4 -b 1K -e 64K"
@@ -85,6 +85,7 @@ report_has "$top/stand-in bench --overlap --backend host --devices 0,1,0"
 report_has "The ranks of the parts with N = 3 shared 2 GPUs, each in turn: the times are not \
 those of 3 GPUs."
 ! grep -q 'N = 2 shared' "$top/report.md" || complain "two ranks do not share two GPUs"
+! grep -q 'bench --fit, N = 3' "$top/rows" || complain "ranks that share are fitted"
 sed -n 's/.* bugs \(.*\)/\1/p' "$top/rows" >"$top/a"
 echo three >"$top/b"
 wants_same "$top/a" "$top/b" "the exhibits are not those that two ranks do not show"
@@ -95,11 +96,15 @@ wants_status 0
 wants_sections
 report_has 'bench --overlap, N = 1: left out, a single rank sends nothing.'
 grep -q 'bench --overlap, N = 1 .*left out' "$top/out" || complain "it is left out in silence"
-tail -n 3 "$top/rows" | sed 's/^[0-9]*\. //' | tr '\n' ';' >"$top/a"
-printf 'trace, N = 2;bench, N = 2;bench --overlap, N = 2;' >"$top/b"
+tail -n 4 "$top/rows" | sed 's/^[0-9]*\. //' | tr '\n' ';' >"$top/a"
+printf 'trace, N = 2;bench, N = 2;bench --overlap, N = 2;bench --fit, N = 2;' >"$top/b"
 wants_same "$top/a" "$top/b" "the last parts are not those of two ranks"
-! grep -q 'overlap, N = 1$' "$top/rows" || complain "bench --overlap has one rank"
-verdict "one rank: no bench --overlap"
+! grep -qE '(overlap|fit), N = 1$' "$top/rows" || complain "one rank is measured where none can be"
+verdict "one rank: no bench --overlap, no bench --fit"
+
+verify NCCL_NVLS_ENABLE=1 SIZES='-b 1K -e 1K'
+report_has "setting   NCCL_NVLS_ENABLE=1"
+verdict "NVLink multicast is off unless it is asked for"
 
 verify SIZES='-b *'
 wants_status 0
@@ -111,7 +116,7 @@ verdict "SIZES names no files"
 verify SICK=bench SICK_DOES='echo "a wrong sum"; exit 1'
 wants_status 1
 wants_sections
-report_has "2 of 9 parts FAILED."
+report_has "3 of 10 parts FAILED."
 report_has "a wrong sum"
 grep -qE '^\| 8 \| bench, N = 4 \| 1 \| [0-9.]+ \| FAILED \|$' "$top/report.md" ||
     complain "bench is not FAILED"
@@ -124,7 +129,7 @@ if timeout -k 5 9 true 2>/dev/null; then
     wants_status 1
     grep -qE '^\| 7 \| .* \| 124 \| [0-9.]+ \| FAILED: longer than 1 s \|$' "$top/report.md" ||
         complain "the report does not say that the trace took too long"
-    report_has "1 of 9 parts FAILED."
+    report_has "1 of 10 parts FAILED."
     verdict "a part that hangs is ended"
 fi
 
@@ -133,7 +138,7 @@ verify PART_SECONDS=1 SICK=--trace \
     SICK_DOES='trap "trap : TERM; kill -s TERM 0; exit 1" TERM; sleep 30 & wait'
 wants_status 1
 wants_sections
-report_has "1 of 9 parts FAILED."
+report_has "1 of 10 parts FAILED."
 grep -qE '^\| 7 \| .* \| FAILED: longer than 1 s \|$' "$top/report.md" ||
     complain "the report does not say that the trace took too long"
 verdict "a part that ends its whole process group ends nothing else"

@@ -9,8 +9,10 @@
 #   REPORT=FILE     (default: verify-gpus.md in the build folder); no device, no pipe
 #   BACKEND=host    simulated GPUs, four unless GPUS says otherwise; (default: cuda)
 #   PART_SECONDS=900       a part that takes longer is ended, and has failed
+#   NCCL_NVLS_ENABLE=1     with NVLink multicast, where the machine allows it; the report says which
 #
-# Where N is 1 there is no bench --overlap: a single rank sends nothing that could be hidden.
+# Where N is 1 there is no bench --overlap and no bench --fit: a single rank sends nothing. Where
+# ranks share GPUs there is no --fit.
 # A part that fails does not stop the others. The report is written anew behind each part, so what
 # a Ctrl-C or a crash leaves is whole. Exit status: 0 every part passed; 1 one failed; 2 a setting
 # is wrong; 3 there is no GPU, or the report could not be written.
@@ -22,7 +24,7 @@
 
 set -uf # what words are cut from settings are no patterns of files
 LC_ALL=C
-NCCL_NVLS_ENABLE=0 # NVLink multicast: not every machine that has it allows it
+: "${NCCL_NVLS_ENABLE:=0}" # NVLink multicast: not every machine that has it allows it
 export LC_ALL NCCL_NVLS_ENABLE
 
 : "${BUILD:=build}" "${MAKE:=make}" "${BACKEND:=cuda}" "${GPUS:=}" "${RANKS:=}"
@@ -325,6 +327,9 @@ for n in ${RANKS:-$n_gpus}; do
         part "bench, N = $n" "$RING_DEMO" bench --backend "$BACKEND" $placed $SIZES
         [ "$n" = 1 ] && printf '  %-44s left out: a single rank sends nothing\n' "$alone" ||
             part "bench --overlap, N = $n" "$RING_DEMO" bench --overlap --backend "$BACKEND" $placed
+        [ "$n" = 1 ] || [ "$n" -gt "$n_gpus" ] ||
+            part "bench --fit, N = $n" "$RING_DEMO" bench --backend "$BACKEND" $placed \
+                --fit "$work/fit.link" -b 256K -e 256M
     }
 done
 finish
