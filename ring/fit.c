@@ -250,8 +250,8 @@ static enum status try_launch(const struct fit *f, struct trial t, int n, double
     if (host_ns > 0 && host_ns >= 0.9 * *ns)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: launching a graph of %.0f "
                  "ops takes the host %.4g us (queue_graph: %.4g us for each), and all of it takes "
-                 "%.4g, so what the devices take cannot be seen; they would have to take more than %.4g "
-                 "us, or the host less for each op", t.fits, more.ops, host_ns / 1e3,
+                 "%.4g, so what the devices take cannot be seen; they would have to take more "
+                 "than %.4g us, or the host less for each op", t.fits, more.ops, host_ns / 1e3,
                  (double)f->model->queue_graph_ns / 1e3, *ns / 1e3, host_ns / 0.9e3));
 out:
     return status;
