@@ -286,6 +286,22 @@ out:
     return status;
 }
 
+struct fit_host fit_host(const struct device_model *m)
+{
+    const double each = (double)(2 * m->queue_copy_ns + m->queue_kernel_ns) / 3;
+    return (struct fit_host){(each + (double)(m->queue_record_ns + m->queue_wait_ns)) / 1e3,
+                             (double)m->queue_graph_ns / 1e3};
+}
+
+enum status fit_host_again(const struct settings *s, struct fit_host *host, struct error *err)
+{
+    struct device_model model = {.name = ""};
+    struct fit f = {.s = s, .model = &model, .err = err};
+    const enum status status = fit_queueing(&f);
+    *host = fit_host(&model);
+    return status;
+}
+
 enum status fit_line(const double *x, const double *y, int n, double *latency, double *rate,
                      struct error *err)
 {

@@ -41,6 +41,16 @@
 enum status fit_measure(const struct settings *settings, struct device_model *model,
                         struct error *err);
 
+/* What the host takes for an op of a chain, its record and its wait, by such a model. */
+struct fit_host {
+    double eager_us, graph_us;
+};
+struct fit_host fit_host(const struct device_model *model);
+
+/* The same, by the trials of fit_measure, made again: the host may have become faster or slower. */
+enum status fit_host_again(const struct settings *settings, struct fit_host *host,
+                           struct error *err);
+
 /* Latency and rate of y[i] = latency + x[i] / rate: both are 0 or more, and the sum of
  * ((y - fitted) / y)^2 is the least; a y below 100 divides as 100. STATUS_MACHINE: y does not grow
  * with x. */
@@ -64,6 +74,7 @@ struct fit_report {
     const struct settings *s;
     struct device_model model;
     int fitted;             /* the model is there, and written to its file */
+    struct fit_host behind; /* all rings */
     char (*names)[96];      /* owned, [n_ranks]: of the devices */
     struct fit_row *rows;   /* owned */
     int64_t n_rows, capacity;

@@ -85,6 +85,14 @@ static void print_row(const struct fit_row *row, FILE *file)
         fprintf(file, " %9s\n", "n/a");
 }
 
+static void print_host(const struct fit_report *r, FILE *file)
+{
+    const struct fit_host before = fit_host(&r->model);
+    fprintf(file, "# the host took %.3g us for an op before the rings and %.3g behind them; as part "
+            "of a graph %.3g and %.3g\n", before.eager_us, r->behind.eager_us, before.graph_us,
+            r->behind.graph_us);
+}
+
 enum status fit_add_row(struct fit_report *report, const struct fit_row *row, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -120,6 +128,10 @@ static void print_json(const void *of, FILE *file)
     link_file_json(&r->model, file);
     if (ending->ended[0])
         json_named(file, "ended_early", ending->ended);
+    if (!ending->ended[0]) {
+        json_number(file, "host_eager_us_behind", r->behind.eager_us);
+        json_number(file, "host_graph_us_behind", r->behind.graph_us);
+    }
     fprintf(file, ",\"rows\":[");
     for (int64_t i = 0; i < r->n_rows; i++) {
         const struct fit_row *row = &r->rows[i];
@@ -230,6 +242,9 @@ enum status fit_rings(struct settings *s, struct fit_report *report, struct erro
     TRY(fit_write(s, &report->model, err));
     interrupt_catch(); /* again: a file that is whole lets signals go */
     TRY(compare_rings(s, report, err));
+    TRY(fit_host_again(s, &report->behind, err));
+    print_host(report, stdout);
+    TRY(output_flush(err));
 out:
     return status;
 }

@@ -1467,6 +1467,10 @@ grep -v '^#' "$top/out" | awk '$NF + 0 > 0.1 || $NF + 0 < -0.1 || $(NF - 1) + 0 
     complain "$(grep -v '^#' "$top/out")"
 [ "$(grep -c '^  ring ' "$top/out") $(grep -c '^  overlap ' "$top/out")" = '22 2' ] ||
     complain "there are not 22 rows of rings and 2 of overlap"
+wants_line '# the host took 4.97 us for an op before the rings and 4.97 behind them; as part of a graph 0.35 and 0.35' \
+    "$top/out"
+grep -q '"host_eager_us_behind":4.96666[67]*,"host_graph_us_behind":0.35,' fit.json ||
+    complain "fit.json does not say what queueing cost behind the rings"
 # The file has the model that was fitted, and the rows of the table.
 awk '!/^#/ && NF { name = $1 "_" ($3 == "GB/s" ? "GBps" : $3 == "%" ? "percent" : $3)
                    if (name != "link_") printf "%s\"%s\":%s", n++ ? "," : "", name, $2 }' own.link |
