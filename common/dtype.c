@@ -11,14 +11,14 @@ static const struct {
     const char *name;
     size_t size;
     int is_float;
-    double most; /* the largest finite value */
+    double too_large; /* rounds to infinity, as does what is larger */
     uint64_t nan;
 } dtypes[N_DTYPES] = {
-    [DTYPE_FLOAT32] = {"float32", 4, 1, FLT_MAX, ARITH_NAN32},
-    [DTYPE_FLOAT64] = {"float64", 8, 1, DBL_MAX, ARITH_NAN64},
-    [DTYPE_FLOAT16] = {"float16", 2, 1, 65504, ARITH_NAN16},
-    [DTYPE_BFLOAT16] = {"bfloat16", 2, 1, 0x1.fep127, ARITH_NAN16},
-    [DTYPE_INT32] = {"int32", 4, 0, INT32_MAX, ARITH_NAN32},
+    [DTYPE_FLOAT32] = {"float32", 4, 1, 0x1.ffffffp127, ARITH_NAN32},
+    [DTYPE_FLOAT64] = {"float64", 8, 1, INFINITY, ARITH_NAN64},
+    [DTYPE_FLOAT16] = {"float16", 2, 1, 65520, ARITH_NAN16},
+    [DTYPE_BFLOAT16] = {"bfloat16", 2, 1, 0x1.ffp127, ARITH_NAN16},
+    [DTYPE_INT32] = {"int32", 4, 0, 0, ARITH_NAN32},
 };
 
 static const char *const redops[N_REDOPS] = {
@@ -72,7 +72,7 @@ static int has_place(enum dtype dtype, double value)
 {
     if (dtype == DTYPE_INT32)
         return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
-    return !isfinite(value) || fabs(value) <= dtypes[dtype].most;
+    return !isfinite(value) || fabs(value) < dtypes[dtype].too_large;
 }
 
 int dtype_store(enum dtype dtype, double value, void *element)

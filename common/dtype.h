@@ -30,7 +30,7 @@ int redop_parse(const char *name, enum redop *out);
 
 /* One element read as a double (exact for all types here), and a double stored as an element,
  * rounded once, to nearest. dtype_store returns 0, and stores nothing, where the value has no place
- * in the type: a finite value beyond a float type's largest number, or anything but a whole number
+ * in the type: a finite value that would round to infinity, or anything but a whole number
  * in range for int32. */
 double dtype_load(enum dtype dtype, const void *element);
 int dtype_store(enum dtype dtype, double value, void *element);

@@ -7,6 +7,7 @@
 
 #include "common/format.h"
 #include "overlap/timeline.h"
+#include "ring/trace_text.h"
 
 /* ---- head ---- */
 
@@ -292,6 +293,7 @@ static void print_verdicts(const struct step *p)
     if (p->calls && step_exact(p))
         fprintf(p->out, "                             compared with the ring's additions, on whose "
                 "order these sums do not depend\n");
+    text_not_finite(p->out, &p->overlapped.story.plan, v);
     fprintf(p->out, "  hash of the result         0x%016" PRIx64 "%s\n", v->hash,
             p->serial.story.verdict.hash == v->hash ? " (overlapped and serial)"
                                              : " overlapped; serial gives ANOTHER");

@@ -181,8 +181,6 @@ static enum status make_plans(struct size *z)
         TRY(make_plan(z, ENGINE_GRAPH, 1, &z->graphed));
     TRY(make_plan(z, ENGINE_EAGER, 1, &z->one));
     TRY(make_plan(z, ENGINE_EAGER, z->b->s->bench.calls, &z->many));
-    if (z->many.inbox_count < z->graphed.inbox_count) /* there is one inbox, for both */
-        z->many.inbox_count = z->graphed.inbox_count;
 out:
     return status;
 }
@@ -220,6 +218,17 @@ static enum status open_kernel(struct size *z)
                : STATUS_OK;
 }
 
+/* With room for any of the plans. */
+static enum status open_device(struct size *z)
+{
+    struct plan *roomy = z->graphed.n_ops > z->many.n_ops ? &z->graphed : &z->many;
+    if (roomy->inbox_count < z->graphed.inbox_count)
+        roomy->inbox_count = z->graphed.inbox_count;
+    if (roomy->inbox_count < z->many.inbox_count)
+        roomy->inbox_count = z->many.inbox_count;
+    return run_open(&z->device, z->b->s->backend, roomy, &z->eager_options, z->b->err);
+}
+
 static enum status open_size(struct size *z, int times_only)
 {
     enum status status = STATUS_OK;
@@ -227,7 +236,7 @@ static enum status open_size(struct size *z, int times_only)
     const struct init *init = &b->s->data;
     z->eager_options = options_of(b, ENGINE_EAGER, times_only);
     z->graph_options = options_of(b, ENGINE_GRAPH, times_only);
-    TRY(run_open(&z->device, b->s->backend, &z->many, &z->eager_options, b->err));
+    TRY(open_device(z));
     if (!times_only)
         TRY(run_load(z->device, &z->one, init, b->err));
     TRY(run_sample_open(&z->eager, z->device, &z->many, init, &z->eager_options, b->err));

@@ -83,8 +83,8 @@ static void print_settings(const struct bench *b)
     const struct bench_options *o = &b->s->bench;
     const int n = b->s->n_ranks;
     char size[FORMAT_SIZE], graph[FORMAT_SIZE];
-    note(b, "%d all-reduces a sample, back to back; time is the median sample's, of one all-reduce",
-         o->calls);
+    note(b, "%d all-reduce%s a sample, back to back; time is the median sample's, of one "
+         "all-reduce", o->calls, o->calls == 1 ? "" : "s");
     if (o->pieces > 0)
         note(b, "%d pieces a segment, %d slots", o->pieces, b->s->slots);
     else

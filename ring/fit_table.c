@@ -88,9 +88,10 @@ static void print_row(const struct fit_row *row, FILE *file)
 static void print_host(const struct fit_report *r, FILE *file)
 {
     const struct fit_host before = fit_host(&r->model);
-    fprintf(file, "# the host took %.3g us for an op before the rings and %.3g behind them; as part "
-            "of a graph %.3g and %.3g\n", before.eager_us, r->behind.eager_us, before.graph_us,
-            r->behind.graph_us);
+    fprintf(file,
+            "# the host took %.3g us for an op before the rings and %.3g behind them; as part of a "
+            "graph %.3g and %.3g\n",
+            before.eager_us, r->behind.eager_us, before.graph_us, r->behind.graph_us);
 }
 
 enum status fit_add_row(struct fit_report *report, const struct fit_row *row, struct error *err)
@@ -152,6 +153,8 @@ enum status fit_finish(const struct fit_report *report, enum status status, stru
 {
     struct error why = {""};
     const struct ending ending = {report, status == STATUS_OK ? "" : err->text};
+    if (report->fitted && status != STATUS_OK)
+        printf("# ended early: %s\n", err->text);
     if (report->fitted &&
         bench_json_write(report->s->bench.json, print_json, &ending, &why) != STATUS_OK &&
         status == STATUS_OK)

@@ -1,16 +1,16 @@
 /* kernel.h - the ring inside one kernel per rank: engine `kernel`.
  *
  * The same 2(N-1) steps as plan.h's, and one in which the last segment only arrives, by the threads
- * of one kernel on each rank, which write into their neighbour's memory themselves. Nothing is queued between two steps, so a step costs what
- * the link's latency costs, one or two microseconds in place of some ten. The plan stays the
- * description: what the kernel says it did can be read (ring_kernel_read) and is compared with the
- * plan's copies and adds by a test, and the additions come in the plan's order, hence the same
- * bits.
+ * of one kernel on each rank, which write into their neighbour's memory themselves. Nothing is
+ * queued between two steps, so a step costs what the link's latency costs, one or two microseconds
+ * in place of some ten. The plan stays the description: what the kernel says it did can be read
+ * (ring_kernel_read) and is compared with the plan's copies and adds by a test, and the additions
+ * come in the plan's order, hence the same bits.
  *
  * Two protocols, see kernel_steps.cu:
- *   packets  each 12 bytes of data (of float64 8) travel with a flag beside them, in the same store.
- *            No thread waits for more than its own elements; a third more bytes (of float64 twice as
- *            many). For small messages.
+ *   packets  each 12 bytes of data (of float64 8) travel with a flag beside them, in the same
+ *            store. No thread waits for more than its own elements; a third more bytes (of float64
+ *            twice as many). For small messages.
  *   vectors  whole 16-byte vectors, each block of threads a slice of every segment, and a flag when
  *            a slice is there. For larger ones.
  * The largest belong to the copy engines (engines eager and graph), which need no threads.

@@ -237,6 +237,7 @@ static void print_verdict(const struct scene *s, FILE *file)
     if (v->n_wrong)
         print_misfit(file, "first_wrong", &v->wrong);
     json_number(file, "float64_distance", v->distance);
+    fprintf(file, ",\"n_infinite\":%" PRId64 ",\"n_nan\":%" PRId64, v->n_infinite, v->n_nan);
 }
 
 static void print_finding(const struct plan *plan, const struct finding *f, FILE *file)

@@ -166,6 +166,21 @@ static void print_answer(const struct text *t, const char *question, int good)
             good ? "yes" : "NO", text_paint(t, TEXT_PLAIN));
 }
 
+static const char *why_distant(enum redop redop)
+{
+    return redop == REDOP_PROD  ? ", since each multiplication rounds"
+           : redop == REDOP_AVG ? ", since each scaling and addition rounds"
+                                : ", since each addition rounds";
+}
+
+void text_not_finite(FILE *file, const struct plan *plan, const struct verdict *v)
+{
+    if (v->n_infinite + v->n_nan > 0)
+        fprintf(file, "  %-25s  %" PRId64 " infinite and %" PRId64 " NaN elements: such is the %s "
+                "in %s\n", "not finite", v->n_infinite, v->n_nan, redop_name(plan->redop),
+                dtype_name(plan->dtype));
+}
+
 static void print_verdict(const struct text *t)
 {
     const struct scene *s = t->scene;
@@ -193,13 +208,8 @@ static void print_verdict(const struct text *t)
                 : v->n_infinite + v->n_nan > 0 ? "  %-25s  none, where both are finite\n"
                                                : "  %-25s  none\n",
                 "distance to float64", v->distance, v->relative,
-                v->n_wrong ? "" : ", since each addition rounds");
-    if (v->n_infinite + v->n_nan > 0)
-        fprintf(t->file,
-                "  %-25s  %" PRId64 " infinite and %" PRId64 " NaN elements: such is the %s "
-                "in %s\n",
-                "not finite", v->n_infinite, v->n_nan, redop_name(s->plan->redop),
-                dtype_name(s->plan->dtype));
+                v->n_wrong ? "" : why_distant(s->plan->redop));
+    text_not_finite(t->file, s->plan, v);
     fprintf(t->file, "  %-25s  0x%016" PRIx64, "hash of the result", v->hash);
     if (s->values && s->second_hash == v->hash)
         fprintf(t->file, " (of both runs, the timed and the shown)");

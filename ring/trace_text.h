@@ -39,6 +39,9 @@ static inline double text_us(int64_t ns) { return (double)ns / 1000.0; }
 
 void text_heading(const struct text *t, const char *words);
 
+/* How many elements of the result are no numbers or infinite: a line, or none. */
+void text_not_finite(FILE *file, const struct plan *plan, const struct verdict *v);
+
 /* What is run, on what and with which fault, but not what the proof says. */
 void text_run_head(const struct text *t);
 

@@ -120,7 +120,7 @@ host_refused 2 "entry 2, 'a'" --init values:1,a
 host_refused 2 "entry 2, ''" --init values:1,,2
 host_refused 2 "entry 1, '1e400', is too large" --init values:1e400
 host_refused 2 "entry 1, '1e39', is too large for float32" --init values:1e39
-host_refused 2 "entry 1, '65505', is too large for float16" -d float16 --init values:65505
+host_refused 2 "entry 1, '65520', is too large for float16" -d float16 --init values:65520
 host_refused 2 "a .npy file cannot hold bfloat16" -d bfloat16 --output 'out-%r.npy'
 host_refused 2 "entry 2, '1.5', is no whole number" -d int32 --init values:1,1.5
 host_refused 2 "entry 1, '3000000000', is too large" -d int32 --init values:3000000000
@@ -1392,6 +1392,8 @@ for pieces in eager:8388608:1 graph:8388608:1 eager:16777216:1 graph:16777216:2 
         grep -q "\"pieces\":${pieces##*:}," || complain "not $pieces"
 done
 verdict "bench chooses the pieces by size"
+bench 2 -b 16M -e 16M -n 1
+verdict "bench -n 1: one ring in more pieces for the graph than for eager"
 run bench --backend host --devices 0,0,1 -e 4K
 wants_status 0
 wants_line 'note: 3 ranks share 2 simulated GPUs' "$top/out"

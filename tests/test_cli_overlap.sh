@@ -329,6 +329,10 @@ for args in '' '--explain' '--sweep-cap 1'; do
     awk 'length > 100' "$top/out" | grep -q . && complain "lines of more than 100 columns"
     verdict "overlap --layers LONG $args"
 done
+run overlap --backend host -g 4 --layers 2x4KiB -d float16 --init values:60000 --op sum
+wants_status 0
+wants_line 'not finite                 2048 infinite and 0 NaN elements: such is the sum in float16' "$top/out"
+verdict "overlap: gradients that overflow are told"
 run overlap --backend host --layers 40x1MiB --sweep-cap 5,10 --first-bucket-mb 3
 wants_line 'best: --bucket-cap-mb 5 --first-bucket-mb 3,' "$top/out"
 verdict "overlap --sweep-cap: the best, with what made it so"

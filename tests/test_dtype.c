@@ -145,7 +145,12 @@ START_TEST(types_of_16_bits_take_what_is_in_range)
         ck_assert(!round_trip((enum dtype)t, 3.4e38, &out)); /* float32 has it */
         ck_assert(!round_trip((enum dtype)t, -1e40, &out));
     }
-    ck_assert(!round_trip(DTYPE_FLOAT16, 65505, &out) && !round_trip(DTYPE_FLOAT16, -7e4, &out));
+    ck_assert(round_trip(DTYPE_FLOAT16, 65519.99, &out) && out == 65504);
+    ck_assert(!round_trip(DTYPE_FLOAT16, 65520, &out) && !round_trip(DTYPE_FLOAT16, -7e4, &out));
+    ck_assert(round_trip(DTYPE_BFLOAT16, 0x1.fefffp127, &out) && out == 0x1.fep127);
+    ck_assert(!round_trip(DTYPE_BFLOAT16, -0x1.ffp127, &out));
+    ck_assert(round_trip(DTYPE_FLOAT32, 3.4028235e38, &out) && out == FLT_MAX);
+    ck_assert(!round_trip(DTYPE_FLOAT32, 0x1.ffffffp127, &out));
 }
 END_TEST
 

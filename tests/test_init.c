@@ -113,7 +113,7 @@ static const struct {
     {"values:1e400", DTYPE_FLOAT64, {"'1e400', is too large for float64"}},
     {"values:1e400", DTYPE_FLOAT32, {"'1e400', is too large for float32"}},
     {"values:1e-60", DTYPE_FLOAT32, {"'1e-60', is too small for float32"}},
-    {"values:65505", DTYPE_FLOAT16, {"entry 1, '65505', is too large for float16"}},
+    {"values:65520", DTYPE_FLOAT16, {"entry 1, '65520', is too large for float16"}},
     {"values:2,1e-8", DTYPE_FLOAT16, {"entry 2, '1e-8', is too small for float16"}},
     {"values:3.4e38", DTYPE_BFLOAT16, {"'3.4e38', is too large for bfloat16"}},
     {"values:1e-400", DTYPE_FLOAT64, {"'1e-400', is too small for float64"}},

@@ -203,6 +203,7 @@ RANKS=2,4|RANKS=2,4: numbers of ranks
 GPUS=a|GPUS=a: GPUs' numbers
 GPUS=0 1 0|0 stands there twice
 RANKS=08|RANKS=08: numbers of ranks
+RANKS=4097|RANKS=4097: numbers of ranks
 GPUS=0 00|GPUS=0 00: GPUs' numbers
 PART_SECONDS=0|PART_SECONDS=0: whole seconds
 REPORT=/nonexistent/report.md|REPORT=/nonexistent/report.md: it cannot be written
@@ -212,6 +213,11 @@ verify RING_DEMO="$demo" SIZES='-b few'
 wants_complaint 2 "SIZES=-b few: -b few: bytes are wanted"
 [ ! -s "$top/out" ] || complain "a part ran: $(cat "$top/out")"
 verdict "refused: SIZES=-b few"
+for words in '-g 3 -e 1K' --version '-e 1K --json x.json'; do
+    verify SIZES="$words"
+    wants_complaint 2 "is no option for sizes"
+    verdict "refused: SIZES=$words"
+done
 
 # ---- how it is called ---------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 #   GPUS="0 1"      these GPUs alone, by the numbers that `ring_demo doctor` gives them
 #   RANKS="4 8"     so many ranks, one number after the other (default: one on each GPU); where they
 #                   are more than the GPUs, they share them, in turn
-#   SIZES="-b 1K -e 1G"    bench's sizes
+#   SIZES="-b 1K -e 1G"    bench's sizes; also -f -i -n -w -c -d -o
 #   REPORT=FILE     (default: verify-gpus.md in the build folder); no device, no pipe
 #   BACKEND=host    simulated GPUs, four unless GPUS says otherwise; (default: cuda)
 #   PART_SECONDS=900       a part that takes longer is ended, and has failed
@@ -53,8 +53,14 @@ check_settings() {
     whole "$PART_SECONDS" && [ "$PART_SECONDS" -gt 0 ] ||
         stop 2 "PART_SECONDS=$PART_SECONDS: whole seconds are wanted, from 1 to 9999"
     for n in $RANKS; do
-        whole "$n" && [ "$n" -gt 0 ] ||
-            stop 2 "RANKS=$RANKS: numbers of ranks are wanted, from 1, like 2 or 4 8"
+        whole "$n" && [ "$n" -gt 0 ] && [ "$n" -le 4096 ] ||
+            stop 2 "RANKS=$RANKS: numbers of ranks are wanted, from 1 to 4096, like 2 or 4 8"
+    done
+    for word in $SIZES; do
+        case $word in
+        -[befinwcdo] | --minbytes | --maxbytes | --stepfactor | --stepbytes | [!-]*) ;;
+        *) stop 2 "SIZES=$SIZES: $word is no option for sizes; -b, -e, -f or -i are, and -n -w -c -d -o" ;;
+        esac
     done
     chosen=
     for gpu in $GPUS; do
