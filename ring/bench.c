@@ -80,9 +80,11 @@ enum status bench_settle_sizes(struct settings *s, struct error *err)
     if (o->min_bytes > o->max_bytes)
         return fail(err, STATUS_USAGE, "-b %" PRId64 " -e %" PRId64 ": the smallest size is "
                     "larger than the largest", o->min_bytes, o->max_bytes);
-    if (o->min_bytes < element)
-        return fail(err, STATUS_USAGE, "-b %" PRId64 ": one %s takes %" PRId64 " bytes",
-                    o->min_bytes, dtype_name(s->dtype), element);
+    const int steps = o->min_bytes >= element;
+    if (!steps || (o->step_bytes > 0 && o->step_bytes < element))
+        return fail(err, STATUS_USAGE, "-%c %" PRId64 ": one %s takes %" PRId64 " bytes",
+                    steps ? 'i' : 'b', steps ? o->step_bytes : o->min_bytes,
+                    dtype_name(s->dtype), element);
     if (o->step_bytes == 0 && o->factor == 1 && o->min_bytes < o->max_bytes)
         return fail(err, STATUS_USAGE, "-f 1: sizes never come from %" PRId64 " to %" PRId64
                     " bytes; take a factor of 2 or more, or -i", o->min_bytes, o->max_bytes);

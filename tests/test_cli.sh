@@ -1415,7 +1415,8 @@ host_bench_refused() {
     refused "$want" "$text" bench --backend host "$@"
 }
 host_bench_refused 2 "the smallest size is larger than the largest" -b 2K -e 1K
-host_bench_refused 2 "one float32 takes 4 bytes" -b 2
+host_bench_refused 2 "-b 2: one float32 takes 4 bytes" -b 2
+host_bench_refused 2 "-i 1: one bfloat16 takes 2 bytes" -b 4 -e 9 -i 1 -d bfloat16
 host_bench_refused 2 "sizes never come from" -f 1
 host_bench_refused 2 "float, double, half, bfloat16 or int32 is wanted" -d float8
 host_bench_refused 2 "one bfloat16 takes 2 bytes" -b 1 -d bfloat16
