@@ -168,8 +168,8 @@ static void print_answer(const struct text *t, const char *question, int good)
 
 static const char *why_distant(enum redop redop)
 {
-    return redop == REDOP_PROD  ? ", since each multiplication rounds"
-           : redop == REDOP_AVG ? ", since each scaling and addition rounds"
+    return redop == REDOP_PROD  ? ", since each product rounds"
+           : redop == REDOP_AVG ? ", since scaling and adding round"
                                 : ", since each addition rounds";
 }
 
