@@ -1032,31 +1032,29 @@ sums '<f8' '(3, 0)' 0
 sums '<f4' '(9,)' 9 --devices 0,1,0
 sums '<f4' '(1003,)' 1003 -c 1003 -d float32 -o sum
 
+# added_in_order TYPE: g-0.npy .. g-2.npy add up to $top/want, whose bits depend on the order.
+added_in_order() {
+    host --input 'g-%r.npy' --output 'out-%r.npy'
+    wants_right
+    for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
+    verdict "random $1, added in the ring's order, bit for bit"
+}
 clear_folder
 npy g-0.npy '<f4' '(7,)' "$(hex 8cb80cc1 bb738cbe 149bfa3f aae9973f 8164823e 5f84993e 0eb5153e)"
 npy g-1.npy '<f4' '(7,)' "$(hex ea776a3f f5b82d41 b4d67dbd 6af713bf 5fdb4b3e 6d6cdec0 b8200abe)"
 npy g-2.npy '<f4' '(7,)' "$(hex c51b81bf 8a8935c0 e381b93b 7fda93c1 b3d4073f 232ed740 00a73cc0)"
 npy "$top/want" '<f4' '(7,)' "$(hex 86340ec1 e9e5f740 e065f33f 9ffb8ec1 ccfd7b3f 007f963d baed3bc0)"
-host --input 'g-%r.npy' --output 'out-%r.npy'
-wants_right
-for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
-verdict "random float32, added in the ring's order, bit for bit"
+added_in_order float32
 npy g-0.npy '<f8' '(4,)' "$(hex 7ced2fe9eb081e40 7f604864f371843f 41d6449ae39b58c0 7f1ced341128eb3f)"
 npy g-1.npy '<f8' '(4,)' "$(hex f71684a1e353cf3f 60051d0d7c02853f 3d7f28c066a68c3f 5a935604f6131f40)"
 npy g-2.npy '<f8' '(4,)' "$(hex ba1ba5334bf60a40 ecb913ad8743c33f ca52e4ce6ac6003f 59f6c0f4b1bfe5bf)"
 npy "$top/want" '<f8' '(4,)' "$(hex 084e0750583f2640 4a102aa4cedac53f 867edbe0fd9a58c0 1f185cec01c11f40)"
-host --input 'g-%r.npy' --output 'out-%r.npy'
-wants_right
-for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
-verdict "random float64, added in the ring's order, bit for bit"
+added_in_order float64
 npy g-0.npy '<f2' '(7,)' "$(hex 029d b944 3a1a d3a0 6a44 003c 0300)"
 npy g-1.npy '<f2' '(7,)' "$(hex c434 30ba e545 9a39 229d 0580 ff7b)"
 npy g-2.npy '<f2' '(7,)' "$(hex cd9d 16c5 72c5 c8b9 8594 537b ff7b)"
 npy "$top/want" '<f2' '(7,)' "$(hex 9934 8cbc 4037 15a8 6844 537b 007c)"
-host --input 'g-%r.npy' --output 'out-%r.npy'
-wants_right
-for r in 0 1 2; do wants_same "$top/want" out-$r.npy "out-$r.npy is not the sum"; done
-verdict "random float16, added in the ring's order, bit for bit"
+added_in_order float16
 npy g-0.npy '<f4' '(3,)' "$(hex 0000c07f 0000807f 0000803f)"
 npy g-1.npy '<f4' '(3,)' "$(hex 0000803f 000080ff 010080ff)"
 npy g-2.npy '<f4' '(3,)' "$(hex 00000040 00000040 00000040)"
