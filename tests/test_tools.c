@@ -1,12 +1,16 @@
-/* test_tools.c - small things of common/: quantities, options, files that appear whole. */
+/* test_tools.c - small things of common/: quantities, options, files that appear whole, processors.
+ */
+#define _GNU_SOURCE /* for cpu_set_t and what goes with it */
 #include "common/format.h"
 #include "common/json.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "common/processors.h"
 #include "tests/files.h"
 #include "tests/suites.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdarg.h>
 
 START_TEST(bytes_are_never_rounded)
@@ -253,9 +257,57 @@ START_TEST(what_cannot_be_written_is_named)
 }
 END_TEST
 
+#ifdef __linux__
+
+static cpu_set_t allowed(void)
+{
+    cpu_set_t set;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+    return set;
+}
+
+/* Twice round: on each processor, alone, as often as on any other; and then on any again. */
+START_TEST(a_thread_goes_from_processor_to_processor)
+{
+    const cpu_set_t all = allowed();
+    const int n = CPU_COUNT(&all);
+    struct processors *p = processors_open();
+    int times[CPU_SETSIZE] = {0};
+    ck_assert_int_eq(p != NULL, n > 1);
+    for (int i = 0; p && i < 2 * n; i++) {
+        ck_assert(processors_next(p));
+        const cpu_set_t one = allowed();
+        ck_assert_int_eq(CPU_COUNT(&one), 1);
+        ck_assert(CPU_ISSET(sched_getcpu(), &one));
+        times[sched_getcpu()]++;
+    }
+    for (int i = 0; p && i < CPU_SETSIZE; i++)
+        ck_assert_int_eq(times[i], CPU_ISSET(i, &all) ? 2 : 0);
+    processors_close(p);
+    const cpu_set_t again = allowed();
+    ck_assert(CPU_EQUAL(&again, &all));
+}
+END_TEST
+
+/* Where there is one alone, it stays. */
+START_TEST(a_thread_of_one_processor_stays)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    struct processors *p = processors_open();
+    ck_assert_ptr_null(p);
+    ck_assert(!processors_next(p));
+    processors_close(p);
+}
+END_TEST
+
+#endif
+
 Suite *tools_suite(void)
 {
-    Suite *suite = suite_create("format, options, output");
+    Suite *suite = suite_create("format, options, output, processors");
     TCase *tests = tcase_create("tools");
     tcase_add_test(tests, bytes_are_never_rounded);
     tcase_add_test(tests, json_numbers_read_back);
@@ -265,6 +317,10 @@ Suite *tools_suite(void)
     tcase_add_test(tests, a_letter_may_mean_two_things);
     tcase_add_test(tests, options_are_refused);
     tcase_add_test(tests, help_comes_from_the_same_table);
+#ifdef __linux__
+    tcase_add_test(tests, a_thread_goes_from_processor_to_processor);
+    tcase_add_test(tests, a_thread_of_one_processor_stays);
+#endif
     suite_add_tcase(suite, tests);
     TCase *files = tcase_create("output");
     tcase_add_unchecked_fixture(files, open_folder, remove_folder);
