@@ -107,14 +107,14 @@ static enum status measure_iteration(struct compare *c, int engine, int round,
     enum status status = STATUS_OK;
     struct iteration it = {.figures = NULL};
     const struct settings *s = c->step.s;
-    int64_t ns;
+    struct spread spread;
     if (round == 0 && s->bench.check && s->backend == BACKEND_CUDA)
         TRY(run_once(c, engine, 0, 1, &it));
     step_free_iteration(&it); /* two need not fit side by side */
     TRY(interrupt_seen(c->step.err));
     c->step.s->engine = engines[engine];
-    TRY(step_time(&c->step, &ns));
-    row->rounds[engine][round] = step_us(ns);
+    TRY(step_time(&c->step, 0, &spread));
+    row->rounds[engine][round] = spread.median_ns / 1e3;
 out:
     step_free_iteration(&it);
     return status;

@@ -5,7 +5,7 @@
 
 static enum status time_on(const struct settings *s, enum engine engine,
                            enum device_backend backend, const struct device_model *model,
-                           int64_t *ns, struct error *err)
+                           struct spread *spread, struct error *err)
 {
     struct settings own = {
         .command = COMMAND_OVERLAP, .n_ranks = s->n_ranks, .devices = s->devices,
@@ -13,7 +13,7 @@ static enum status time_on(const struct settings *s, enum engine engine,
         .slots = s->slots, .model = *model, .timeout_s = s->timeout_s, .peer_off = s->peer_off,
         .layers = PREDICT_LAYERS, .backward_us = PREDICT_BACKWARD_US, .work = WORK_ARITHMETIC,
     };
-    enum status status = overlap_time(&own, ns, err);
+    enum status status = overlap_time(&own, 1, spread, err);
     settings_free(&own);
     return status;
 }
@@ -22,15 +22,16 @@ enum status predict_overlap(const struct settings *s, struct fit_report *report,
                             struct error *err)
 {
     enum status status = STATUS_OK;
-    int64_t measured_ns, predicted_ns;
+    struct spread measured, predicted;
     for (int i = 0; i <= ENGINE_GRAPH; i++) { /* no model knows NCCL */
         const enum engine engine = (enum engine)i;
-        TRY(time_on(s, engine, s->backend, &s->model, &measured_ns, err));
-        TRY(time_on(s, engine, BACKEND_HOST, &report->model, &predicted_ns, err));
+        TRY(time_on(s, engine, s->backend, &s->model, &measured, err));
+        TRY(time_on(s, engine, BACKEND_HOST, &report->model, &predicted, err));
         const struct fit_row row = {.what = "overlap " PREDICT_LAYERS,
                                     .engine = engine_name(engine),
-                                    .predicted_us = (double)predicted_ns / 1e3,
-                                    .measured_us = (double)measured_ns / 1e3};
+                                    .predicted_us = predicted.least_ns / 1e3,
+                                    .measured_us = measured.least_ns / 1e3,
+                                    .median_us = measured.median_ns / 1e3};
         TRY(fit_add_row(report, &row, err));
     }
 out:

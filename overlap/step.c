@@ -251,23 +251,22 @@ out:
     return status;
 }
 
-enum status step_time(const struct step *p, int64_t *ns)
+enum status step_time(const struct step *p, int moving, struct spread *spread)
 {
     enum status status = STATUS_OK;
     const struct settings *s = p->s;
-    const struct sample_way way = {.engine = s->engine, .work = s->work,
-                                   .calls = s->engine == ENGINE_NCCL ? &p->calls->run : NULL};
     struct plan plan = {0};
     struct proof proof = {0};
-    struct sampled sampled;
+    struct sampled sampled = {.plan = &plan, .engine = s->engine, .work = s->work,
+                              .calls = s->engine == ENGINE_NCCL ? &p->calls->run : NULL};
     TRY(step_plan(p, &plan, 0));
     TRY(name_buckets(p, check_plan(&plan, &proof, p->err)));
     if (step_refuted(p, &proof))
         TRY(fail(p->err, STATUS_WRONG, "the plan of engine %s is refuted", engine_name(s->engine)));
-    TRY(sample_plan(s, &plan, &way, &sampled, p->err));
-    *ns = (int64_t)sampled.ns;
+    TRY(sample_plans(s, &sampled, 1, moving, p->err));
+    *spread = sampled.done;
 out:
-    if (status == STATUS_MACHINE && way.calls) /* what was queued may be stuck */
+    if (status == STATUS_MACHINE && sampled.calls) /* what was queued may be stuck */
         p->calls->nccl->verbs->abandon(p->calls->nccl);
     proof_free(&proof);
     plan_free(&plan);
@@ -345,14 +344,15 @@ out:
     return status;
 }
 
-enum status overlap_time(struct settings *s, int64_t *ns, struct error *err)
+enum status overlap_time(struct settings *s, int moving, struct spread *spread,
+                         struct error *err)
 {
     enum status status = STATUS_OK;
     struct step p = {.s = s, .out = stdout, .err = err};
     TRY(step_open(&p));
     TRY(step_settle(&p));
     TRY(step_share_out(&p));
-    TRY(step_time(&p, ns));
+    TRY(step_time(&p, moving, spread));
 out:
     step_free(&p);
     return status;

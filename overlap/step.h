@@ -8,7 +8,7 @@
 #ifndef OVERLAP_STEP_H
 #define OVERLAP_STEP_H
 
-#include "ring/settings.h"
+#include "ring/sampled.h"
 
 #define STEP_BATCH 32
 #define STEP_FLOPS 200e12
@@ -21,8 +21,9 @@ enum status overlap_make_plan(struct settings *settings, struct plan *plan, stru
 
 /* How long the overlapped iteration takes on the settings' backend, from the moment when the host
  * begins to queue it (sampled.h): untimed, so that nothing holds the devices back until all is
- * queued, and no op has an event more than in training. No element is compared. STATUS_WRONG: a
- * refuted plan. */
-enum status overlap_time(struct settings *settings, int64_t *ns, struct error *err);
+ * queued, and no op has an event more than in training. `moving`: see sampled.h. No element
+ * is compared. STATUS_WRONG: a refuted plan. */
+enum status overlap_time(struct settings *settings, int moving, struct spread *spread,
+                         struct error *err);
 
 #endif

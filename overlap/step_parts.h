@@ -68,7 +68,7 @@ void step_free_iteration(struct iteration *it);
 
 /* How long the overlapped iteration takes, on the settings' backend: by the host's clock, from when
  * it begins to queue it until all is done, with no event timed (sampled.h). Nothing is verified. */
-enum status step_time(const struct step *step, int64_t *ns);
+enum status step_time(const struct step *step, int moving, struct spread *spread);
 
 /* Why every tensor is where it is. */
 void step_explain(const struct step *step);

@@ -77,6 +77,8 @@ enum status bench_settle_sizes(struct settings *s, struct error *err)
         o->min_bytes = o->max_bytes && o->max_bytes < least ? o->max_bytes : least;
     if (!o->max_bytes)
         o->max_bytes = o->min_bytes > most ? o->min_bytes : most;
+    if (!o->calls)
+        o->calls = o->fit ? 100 : 20;
     if (o->min_bytes > o->max_bytes)
         return fail(err, STATUS_USAGE, "-b %" PRId64 " -e %" PRId64 ": the smallest size is "
                     "larger than the largest", o->min_bytes, o->max_bytes);

@@ -32,7 +32,8 @@ struct bench_options {
     int64_t min_bytes, max_bytes;             /* 0: not given, until settled */
     int64_t step_bytes;                       /* 0: by factor */
     int factor;                               /* 1: one size alone */
-    int calls, warmups;                       /* of a sample; before the first one */
+    int calls;                                /* of a sample; 0: not given, until settled */
+    int warmups;                              /* before the first one */
     int check;
     int overlap;                              /* overlap/compare.h instead of the table of sizes */
     int pieces;                               /* 0: by size */

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/interrupt.h"
+#include "common/processors.h"
 #include "common/sort.h"
 #include "ring/auto.h"
 #include "ring/bench_parts.h"
@@ -17,6 +18,9 @@
 #include "ring/verify.h"
 
 #define N_SAMPLES 20
+#define MOVING_LEAST 5 /* on another processor each: so many, and up to ... */
+#define MOVING_MOST 60 /* ... so many, as long as they take less than ... */
+#define MOVING_NS 2000000000
 
 /* ---- peer copies ---- */
 
@@ -136,7 +140,7 @@ struct size {
     struct ring_call call;
     enum contender chosen;  /* what AUTO is */
     int runs[N_CONTENDERS];
-    double us[N_CONTENDERS][N_SAMPLES]; /* of one all-reduce; sorted at the end */
+    double us[N_CONTENDERS][MOVING_MOST]; /* of one all-reduce; sorted at the end */
     int n_samples;
     void **data;            /* owned, [n_ranks]: where it lies, for NCCL */
 };
@@ -318,21 +322,41 @@ out:
     return status;
 }
 
+/* Sample i of each engine; NONE: they do not count. */
+static enum status take_turn(struct size *z, int i)
+{
+    enum status status = STATUS_OK;
+    double us;
+    for (int who = 0; who < N_CONTENDERS; who++)
+        if (z->runs[who])
+            TRY(take_sample(z, (enum contender)who, i == NONE ? &us : &z->us[who][i]));
+out:
+    return status;
+}
+
 static enum status take_samples(struct size *z)
 {
     enum status status = STATUS_OK;
+    struct processors *processors = NULL;
     const struct bench_options *o = &z->b->s->bench;
     const int wanted = (o->warmups + o->calls - 1) / o->calls; /* one, at least: it makes events */
     const int n_warm = z->b->simulated ? 0 : wanted > 0 ? wanted : 1;
-    double us;
-    z->n_samples = z->b->simulated ? 1 : N_SAMPLES;
-    for (int i = -n_warm; i < z->n_samples; i++)
-        for (int who = 0; who < N_CONTENDERS; who++)
-            if (z->runs[who])
-                TRY(take_sample(z, (enum contender)who, i < 0 ? &us : &z->us[who][i]));
+    if (z->b->moving && !z->b->simulated)
+        processors = processors_open();
+    const int least = z->b->simulated ? 1 : processors ? MOVING_LEAST : N_SAMPLES;
+    const int most = processors ? MOVING_MOST : least;
+    for (int i = 0; i < n_warm; i++)
+        TRY(take_turn(z, NONE));
+    const int64_t begin = clock_ns();
+    while (z->n_samples < least || (z->n_samples < most && clock_ns() - begin < MOVING_NS)) {
+        if (processors_next(processors)) /* to whose caches all this is new */
+            TRY(take_turn(z, NONE));
+        TRY(take_turn(z, z->n_samples++));
+    }
     for (int who = 0; who < N_CONTENDERS; who++)
         sort_doubles(z->us[who], z->n_samples);
 out:
+    processors_close(processors);
     return status;
 }
 

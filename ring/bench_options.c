@@ -7,7 +7,7 @@
 #include "ring/settings.h"
 
 const struct bench_options bench_defaults = {
-    .factor = 4, .calls = 20, .warmups = 5, .check = 1,
+    .factor = 4, .warmups = 5, .check = 1,
 };
 
 #define MAX_BYTES (INT64_MAX / 16)
@@ -134,7 +134,7 @@ const struct option_row bench_rows[N_BENCH_ROWS] = {
      "each size is F times the one before (default 4)", set_factor},
     {'i', "stepbytes", "B", BENCH | OPTIONS_FIT, "or so many bytes more than it", set_step},
     {'n', "iters", "N", BENCH | OPTIONS_FIT,
-     "all-reduces of a sample, back to back (default 20)", set_calls},
+     "all-reduces of a sample, back to back (default 20; of --fit 100)", set_calls},
     {'w', "warmup_iters", "N", BENCH | OPTIONS_FIT,
      "all-reduces before the first sample, rounded up to whole samples,\n"
      "one at least (default 5)",

@@ -40,6 +40,7 @@ struct bench {
     struct device *device;     /* owned; with next to no memory */
     struct nccl *nccl;         /* owned; NULL: off */
     int simulated, n_devices;
+    int moving;                /* each turn of samples on another processor (common/processors.h) */
     int staged;                /* some link of the ring has no peer access */
     int kernel;                /* the engine kernel can be had */
     char (*names)[96];         /* owned, [n_ranks]: of the devices */

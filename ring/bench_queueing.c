@@ -17,18 +17,18 @@ static enum status measure(const struct bench *b, enum engine engine, double *us
     enum status status = STATUS_OK;
     const int n = b->s->n_ranks, ops = 3 * n * (n - 1); /* two copies for each add */
     const int rings = (OPS_WANTED + ops - 1) / ops;
-    const struct sample_way way = {.engine = engine};
     struct plan plans[2] = {{0}};
-    struct sampled sampled[2];
+    struct sampled sampled[2] = {{.plan = &plans[0], .engine = engine},
+                                 {.plan = &plans[1], .engine = engine}};
     for (int i = 0; i < 2; i++) {
         const struct ring_shape shape = {
             .n_ranks = n, .count = n, .dtype = b->s->dtype, .redop = REDOP_SUM, .pieces = 1,
             .slots = b->s->slots, .iterations = rings * (1 + i), .same_data = 1,
         };
         TRY(ring_plan(&plans[i], &shape, b->err));
-        TRY(sample_plan(b->s, &plans[i], &way, &sampled[i], b->err));
     }
-    *us = (sampled[1].queued_ns - sampled[0].queued_ns) / 1e3 /
+    TRY(sample_plans(b->s, sampled, 2, 1, b->err));
+    *us = (sampled[1].queued.least_ns - sampled[0].queued.least_ns) / 1e3 /
           (double)(plans[1].n_ops - plans[0].n_ops);
 out:
     plan_free(&plans[0]);

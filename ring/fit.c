@@ -1,41 +1,35 @@
-/* fit.c - plans that differ in one thing, so that the difference of their times is one number. */
+/* fit.c - trials that differ in one thing, so that the difference of their times is one number. */
 #include "ring/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/link_file.h"
+#include "ring/fit_parts.h"
 #include "ring/sampled.h"
 
-#define N_QUEUED 48     /* ops of a rank, in the shorter of two rows that are queued */
-#define N_ROUNDS 8      /* of the shorter of two chains */
-#define N_GRAPHED 5     /* rounds, or computes, of the longer of two graphs; the shorter has one */
-#define N_LAUNCHES 10
-#define FINEST_NS 100.0 /* nothing is measured so well that less would be an error */
-#define HOLD_NS 200000  /* longer than the host needs: the first of many launches is slow */
+#define N_QUEUED 24      /* ops of a rank, in the shorter of two rows that are queued ... */
+#define TIMES_QUEUED 4   /* ... and the longer one has so many times as many */
+#define N_ROUNDS 8       /* of the shorter of two chains */
+#define N_GRAPHED 5      /* rounds of the longer of two graphs; the shorter has one */
+#define N_COMPUTES 13    /* likewise */
+#define N_LAUNCHES 20    /* of the shorter of two rows of them ... */
+#define MORE_LAUNCHES 60 /* ... and so many more of the longer one */
+#define N_ANEW 3         /* times that a graph is made */
+#define FINEST_NS 100.0  /* nothing is measured so well that less would be an error */
+#define HOLD_NS 200000   /* longer than the host needs: the first of many launches is slow */
 
-#define LEAST_GRAPHED ((int64_t)1 << 20) /* bytes of a graph's ops: small copies are kernels */
+#define LEAST_GRAPHED ((int64_t)1 << 20) /* bytes of a graph's ops, between those of two trials */
 #define MOST_GRAPHED ((int64_t)64 << 20)
-#define BESIDE_COUNT ((int64_t)2 << 20) /* elements of an add beside a compute */
+#define BESIDE_COUNT ((int64_t)8 << 20) /* elements of an add beside a compute */
 
-enum shape { RECORDS, COPIES, ADDS, CHAINS, COMPUTES, COMPUTES_AND_ADDS };
-
-struct trial {
-    const char *fits;    /* the number that it is for, as the file has it */
-    enum shape shape;
-    enum engine engine;
-    int64_t count;       /* elements of an op */
-    int n;               /* ops of a rank; of chains, rounds: copy, add, copy */
-    int64_t hold_ns;     /* all begins behind a compute of this length; 0: at once */
-    int64_t compute_ns;  /* of computes */
-    enum device_work work;
-};
-
-/* What a trial took, or by how much a longer one took more. */
-struct cost {
+/* Two trials, and how much more the second one costs. What a sample costs once falls out. */
+struct pair {
+    struct trial less, more;
     double ns, queued_ns;
-    double ops, waits;   /* of the plan */
+    double ops, waits;   /* that are queued */
 };
+#define MOST_PAIRS 5
 
 struct fit {
     const struct settings *s;
@@ -43,215 +37,103 @@ struct fit {
     struct error *err;
 };
 
-/* ---- plans ---- */
-
-static struct op op_of(enum op_kind kind, int rank)
-{
-    return (struct op){.kind = kind, .lane = op_usual_lane(kind), .rank = rank, .bucket = NONE,
-                       .step = NONE, .segment = NONE, .piece = NONE, .layer = NONE};
-}
-
-/* From the lower half of its data, to one of two places of the next one's inbox. */
-static struct op copy_of(const struct plan *plan, const struct trial *t, int rank, int i)
-{
-    struct op op = op_of(OP_COPY, rank);
-    op.src = (struct span){rank, MEMORY_DATA, 0, t->count};
-    op.dst = (struct span){(rank + 1) % plan->n_ranks, MEMORY_INBOX, i % 2 * t->count, t->count};
-    return op;
-}
-
-/* What the add made, to the lower half of the next one's data. */
-static struct op sum_of(const struct plan *plan, const struct trial *t, int rank)
-{
-    struct op op = op_of(OP_COPY, rank);
-    op.src = (struct span){rank, MEMORY_DATA, t->count, t->count};
-    op.dst = (struct span){(rank + 1) % plan->n_ranks, MEMORY_DATA, 0, t->count};
-    return op;
-}
-
-static struct op compute_of(int rank, int64_t ns)
-{
-    struct op op = op_of(OP_COMPUTE, rank);
-    op.dst = (struct span){rank, MEMORY_DATA, 0, 1};
-    op.cost_ns = ns;
-    return op;
-}
-
-/* Of the inbox, to the upper half: rows of copies and of adds touch different memory. */
-static struct op add_of(const struct trial *t, int rank, int i)
-{
-    struct op op = op_of(OP_REDUCE, rank);
-    op.src = (struct span){rank, MEMORY_INBOX, i % 2 * t->count, t->count};
-    op.dst = (struct span){rank, MEMORY_DATA, t->count, t->count};
-    return op;
-}
-
-/* Ops of one kind on every rank, none of which waits for another. Of an op without an element run.c
- * queues nothing but its record. */
-static enum status plan_rows(struct plan *plan, const struct trial *t, const int64_t *held,
-                             struct error *err)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; i < t->n; i++)
-        for (int rank = 0; rank < plan->n_ranks; rank++) {
-            const struct op op = t->shape == COPIES ? copy_of(plan, t, rank, i)
-                                 : t->shape == ADDS ? add_of(t, rank, i)
-                                                    : op_of(OP_REDUCE, rank);
-            const struct wait wait = {i == 0 ? held[rank] : NONE, WAIT_SERIAL};
-            TRY(plan_append(plan, op, &wait, 1, NULL, err));
-        }
-out:
-    return status;
-}
-
-/* Round by round every rank copies to the next, which adds, and copies the sum, which the next copy
- * sends on: each op waits for one of another lane, and two of three for one of another rank, as in
- * a ring. (With more than two ranks some wait for readers, too, who are done long before.) */
-static enum status plan_chains(struct plan *plan, const struct trial *t, const int64_t *held,
-                               struct error *err)
-{
-    enum status status = STATUS_OK;
-    const int n = plan->n_ranks;
-    int64_t *ids = NULL;
-    TRY(allocate((void **)&ids, 5 * n, sizeof *ids, "a plan", err));
-    int64_t *sums = ids, *copies = ids + n, *adds[3] = {ids + 2 * n, ids + 3 * n, ids + 4 * n};
-    for (int i = 0; i < 5 * n; i++)
-        ids[i] = NONE;
-    for (int i = 0; i < t->n; i++) {
-        const int64_t *before = adds[(i + 1) % 3];
-        for (int rank = 0; rank < n; rank++) {
-            const struct wait waits[] = {{i == 0 ? held[rank] : sums[(rank + n - 1) % n],
-                                          WAIT_ARRIVED},
-                                         {before[(rank + 1) % n], WAIT_DRAINED}};
-            TRY(plan_append(plan, copy_of(plan, t, rank, i), waits, 2, &copies[rank], err));
-        }
-        for (int rank = 0; rank < n; rank++) {
-            const struct wait waits[] = {{copies[(rank + n - 1) % n], WAIT_ARRIVED},
-                                         {sums[rank], WAIT_DRAINED}};
-            TRY(plan_append(plan, add_of(t, rank, i), waits, 2, &adds[i % 3][rank], err));
-        }
-        for (int rank = 0; rank < n; rank++) {
-            const struct wait waits[] = {{adds[i % 3][rank], WAIT_READY},
-                                         {copies[(rank + 1) % n], WAIT_DRAINED}};
-            TRY(plan_append(plan, sum_of(plan, t, rank), waits, 2, &sums[rank], err));
-        }
-    }
-    TRY(plan_drop_implied(plan, err));
-out:
-    free(ids);
-    return status;
-}
-
-/* Beside each compute of a rank, once the one before has ended, an add, or none. */
-static enum status plan_computes(struct plan *plan, const struct trial *t, const int64_t *held,
-                                 struct error *err)
-{
-    enum status status = STATUS_OK;
-    int64_t last = NONE;
-    for (int rank = 0; rank < plan->n_ranks; rank++)
-        for (int i = 0; i < t->n; i++) {
-            const struct wait wait = {i == 0 ? held[rank] : last, WAIT_SERIAL};
-            TRY(plan_append(plan, compute_of(rank, t->compute_ns), NULL, 0, &last, err));
-            if (t->shape == COMPUTES_AND_ADDS)
-                TRY(plan_append(plan, add_of(t, rank, i), &wait, 1, NULL, err));
-        }
-out:
-    return status;
-}
-
-static enum status make_plan(const struct fit *f, const struct trial *t, struct plan *plan)
-{
-    enum status status = STATUS_OK;
-    int64_t *held = NULL;
-    const int n = f->s->n_ranks;
-    TRY(plan_init(plan, n, 2 * t->count, DTYPE_FLOAT32, REDOP_SUM, f->err));
-    plan->inbox_count = 2 * t->count;
-    TRY(allocate((void **)&held, n, sizeof *held, "a plan", f->err));
-    for (int rank = 0; rank < n; rank++) {
-        held[rank] = NONE;
-        if (t->hold_ns > 0)
-            TRY(plan_append(plan, compute_of(rank, t->hold_ns), NULL, 0, &held[rank], f->err));
-    }
-    TRY(t->shape == CHAINS  ? plan_chains(plan, t, held, f->err)
-        : t->shape > CHAINS ? plan_computes(plan, t, held, f->err)
-                            : plan_rows(plan, t, held, f->err));
-out:
-    free(held);
-    return status;
-}
-
 /* ---- measuring ---- */
 
-static enum status try_plan(const struct fit *f, const struct trial *t, int launches,
-                            struct cost *cost)
+/* In all launches of it. */
+static double queued(const struct sampled *of, int64_t n_in_plan)
+{
+    return (double)(of->launches > 1 ? of->launches : 1) * (double)n_in_plan;
+}
+
+/* All trials of n pairs take turns. */
+static enum status try_pairs(const struct fit *f, struct pair *pairs, int n)
 {
     enum status status = STATUS_OK;
-    struct plan plan = {0};
-    struct sampled sampled;
-    TRY(make_plan(f, t, &plan));
-    const struct sample_way way = {.engine = t->engine, .launches = launches, .work = t->work};
-    TRY(sample_plan(f->s, &plan, &way, &sampled, f->err));
-    if (sampled.staged)
-        TRY(fail(f->err, STATUS_MACHINE, "--fit: some ranks have no peer access to the next one; "
-                 "copies through the host have no place in the model"));
-    *cost = (struct cost){sampled.ns, sampled.queued_ns, (double)plan.n_ops, (double)plan.n_waits};
+    struct plan plans[2 * MOST_PAIRS] = {{0}};
+    struct sampled sampled[2 * MOST_PAIRS] = {{0}};
+    for (int i = 0; i < 2 * n; i++) {
+        const struct trial *t = i % 2 ? &pairs[i / 2].more : &pairs[i / 2].less;
+        TRY(fit_plan(t, f->s->n_ranks, &plans[i], f->err));
+        const int same = i % 2 && t->launches != pairs[i / 2].less.launches;
+        sampled[i] = (struct sampled){.plan = &plans[i], .engine = t->engine,
+                                      .launches = t->launches, .work = t->work,
+                                      .like = same ? &sampled[i - 1] : NULL};
+    }
+    TRY(sample_plans(f->s, sampled, 2 * n, 1, f->err));
+    for (int i = 0; i < n; i++) {
+        const struct sampled *less = &sampled[2 * i], *more = less + 1;
+        if (more->staged)
+            TRY(fail(f->err, STATUS_MACHINE, "--fit: some ranks have no peer access to the next "
+                     "one; copies through the host have no place in the model"));
+        pairs[i].ns = more->done.least_ns - less->done.least_ns;
+        pairs[i].queued_ns = more->queued.least_ns - less->queued.least_ns;
+        pairs[i].ops = queued(more, more->plan->n_ops) - queued(less, less->plan->n_ops);
+        pairs[i].waits = queued(more, more->plan->n_waits) - queued(less, less->plan->n_waits);
+    }
 out:
-    plan_free(&plan);
+    for (int i = 0; i < 2 * n; i++)
+        plan_free(&plans[i]);
     return status;
 }
 
-/* What `longer` ops of a rank cost more than t.n of them. What a sample costs once falls out. */
-static enum status try_more(const struct fit *f, struct trial t, int longer, struct cost *cost)
+/* Until the host has queued three times t.n ops of a rank. */
+static enum status hold(const struct fit *f, struct trial *t)
 {
-    enum status status = STATUS_OK;
-    struct cost more;
-    TRY(try_plan(f, &t, 1, cost));
-    t.n = longer;
-    TRY(try_plan(f, &t, 1, &more));
-    *cost = (struct cost){more.ns - cost->ns, more.queued_ns - cost->queued_ns,
-                          more.ops - cost->ops, more.waits - cost->waits};
-out:
-    return status;
-}
-
-/* What one op more of a rank takes the devices (of chains: a round), held back until the
- * host has queued the longer plan, so that its time does not count. */
-static enum status try_held(const struct fit *f, struct trial t, double *ns)
-{
-    enum status status = STATUS_OK;
     const struct device_model *m = f->model;
     const int64_t each = m->queue_copy_ns + m->queue_kernel_ns + 2 * m->queue_record_ns +
                          2 * m->queue_wait_ns;
-    struct cost more;
-    t.hold_ns = HOLD_NS + (t.shape >= CHAINS ? 12 : 6) * each * t.n * f->s->n_ranks;
-    if (t.hold_ns > DEVICE_MAX_DELAY_NS)
-        TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: queueing takes the host so "
-                 "long (queue_copy, queue_kernel, and two of queue_record and of queue_wait: %.4g "
-                 "us) that the devices would have to be held back for %.3g s, and at most %g s are "
-                 "possible", t.fits, (double)each / 1e3, (double)t.hold_ns / 1e9,
-                 DEVICE_MAX_DELAY_NS / 1e9));
-    TRY(try_more(f, t, 3 * t.n, &more));
-    *ns = more.ns / (2 * t.n);
+    t->hold_ns = HOLD_NS + (t->shape >= CHAINS ? 12 : 6) * each * t->n * f->s->n_ranks;
+    return t->hold_ns <= DEVICE_MAX_DELAY_NS
+               ? STATUS_OK
+               : fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: queueing takes the host "
+                      "so long (queue_copy, queue_kernel, and two of queue_record and of "
+                      "queue_wait: %.4g us) that the devices would have to be held back for %.3g "
+                      "s, and at most %g s are possible", t->fits, (double)each / 1e3,
+                      (double)t->hold_ns / 1e9, DEVICE_MAX_DELAY_NS / 1e9);
+}
+
+/* For each of n trials, what one op more of a rank takes the devices (of chains: a round), held
+ * back until the host has queued the longer plan, so that its time does not count. */
+static enum status try_held(const struct fit *f, const struct trial *trials, int n, double *ns)
+{
+    enum status status = STATUS_OK;
+    struct pair pairs[MOST_PAIRS];
+    for (int i = 0; i < n; i++) {
+        pairs[i].less = trials[i];
+        TRY(hold(f, &pairs[i].less));
+        pairs[i].more = pairs[i].less;
+        pairs[i].more.n *= 3;
+    }
+    TRY(try_pairs(f, pairs, n));
+    for (int i = 0; i < n; i++)
+        ns[i] = pairs[i].ns / (2 * trials[i].n);
 out:
     return status;
 }
 
-/* As a graph, what a launch more takes, behind others. */
+/* As a graph of n ops of a rank, what a launch more takes, behind others. Made anew, the same graph
+ * may take 1.15 times as long as before: the mean of a few. */
 static enum status try_launch(const struct fit *f, struct trial t, int n, double *ns)
 {
     enum status status = STATUS_OK;
-    struct cost some, more;
+    struct pair pairs[N_ANEW];
     t.engine = ENGINE_GRAPH;
     t.n = n;
-    TRY(try_plan(f, &t, N_LAUNCHES, &some));
-    TRY(try_plan(f, &t, 2 * N_LAUNCHES, &more));
-    *ns = (more.ns - some.ns) / N_LAUNCHES;
-    const double host_ns = more.ops * (double)f->model->queue_graph_ns;
+    t.launches = N_LAUNCHES;
+    for (int i = 0; i < N_ANEW; i++) {
+        pairs[i].less = pairs[i].more = t;
+        pairs[i].more.launches += MORE_LAUNCHES;
+    }
+    TRY(try_pairs(f, pairs, N_ANEW));
+    *ns = 0;
+    for (int i = 0; i < N_ANEW; i++)
+        *ns += pairs[i].ns / MORE_LAUNCHES / N_ANEW;
+    const double ops = pairs->ops / MORE_LAUNCHES, host_ns = ops * (double)f->model->queue_graph_ns;
     if (host_ns > 0 && host_ns >= 0.9 * *ns)
         TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: launching a graph of %.0f "
                  "ops takes the host %.4g us (queue_graph: %.4g us for each), and all of it takes "
                  "%.4g, so what the devices take cannot be seen; they would have to take more "
-                 "than %.4g us, or the host less for each op", t.fits, more.ops, host_ns / 1e3,
+                 "than %.4g us, or the host less for each op", t.fits, ops, host_ns / 1e3,
                  (double)f->model->queue_graph_ns / 1e3, *ns / 1e3, host_ns / 0.9e3));
 out:
     return status;
@@ -265,40 +147,26 @@ static enum status fit_queueing(struct fit *f)
 {
     enum status status = STATUS_OK;
     struct device_model *m = f->model;
-    double each[CHAINS]; /* of a row: an op and its record */
-    struct cost more;
-    for (int shape = 0; shape < CHAINS; shape++) {
-        const struct trial t = {.shape = (enum shape)shape, .count = 1, .n = N_QUEUED};
-        TRY(try_more(f, t, 2 * N_QUEUED, &more));
-        each[shape] = more.queued_ns / more.ops;
+    enum { GRAPHED = CHAINS + 1, N_PAIRS };
+    struct pair pairs[N_PAIRS];
+    double each[N_PAIRS]; /* an op, with its record and its waits */
+    for (int i = 0; i < N_PAIRS; i++) {
+        pairs[i].less = (struct trial){.shape = i < CHAINS ? (enum shape)i : CHAINS, .count = 1,
+                                       .engine = i == GRAPHED ? ENGINE_GRAPH : ENGINE_EAGER,
+                                       .n = N_QUEUED};
+        pairs[i].more = pairs[i].less;
+        pairs[i].more.n *= TIMES_QUEUED;
     }
+    TRY(try_pairs(f, pairs, N_PAIRS));
+    for (int i = 0; i < N_PAIRS; i++)
+        each[i] = pairs[i].queued_ns / pairs[i].ops;
     m->queue_record_ns = no_less_than_0(each[RECORDS]);
     m->queue_copy_ns = no_less_than_0(each[COPIES] - each[RECORDS]);
     m->queue_kernel_ns = no_less_than_0(each[ADDS] - each[RECORDS]);
-    struct trial t = {.shape = CHAINS, .count = 1, .n = N_QUEUED};
-    TRY(try_more(f, t, 2 * N_QUEUED, &more));
-    const double unwaited = more.ops * (2 * each[COPIES] + each[ADDS]) / 3;
-    m->queue_wait_ns = no_less_than_0((more.queued_ns - unwaited) / more.waits);
-    t.engine = ENGINE_GRAPH;
-    TRY(try_more(f, t, 2 * N_QUEUED, &more));
-    m->queue_graph_ns = no_less_than_0(more.queued_ns / more.ops);
+    m->queue_wait_ns = no_less_than_0((each[CHAINS] - (2 * each[COPIES] + each[ADDS]) / 3) *
+                                      pairs[CHAINS].ops / pairs[CHAINS].waits);
+    m->queue_graph_ns = no_less_than_0(each[GRAPHED]);
 out:
-    return status;
-}
-
-struct fit_host fit_host(const struct device_model *m)
-{
-    const double each = (double)(2 * m->queue_copy_ns + m->queue_kernel_ns) / 3;
-    return (struct fit_host){(each + (double)(m->queue_record_ns + m->queue_wait_ns)) / 1e3,
-                             (double)m->queue_graph_ns / 1e3};
-}
-
-enum status fit_host_again(const struct settings *s, struct fit_host *host, struct error *err)
-{
-    struct device_model model = {.name = ""};
-    struct fit f = {.s = s, .model = &model, .err = err};
-    const enum status status = fit_queueing(&f);
-    *host = fit_host(&model);
     return status;
 }
 
@@ -347,7 +215,7 @@ static enum status fit_rate(struct fit *f, enum shape shape, int passes, int64_t
         const struct trial t = {.fits = number, .shape = shape, .count = sizes[i].bytes / 4,
                                 .n = sizes[i].n};
         x[i] = (double)(passes * sizes[i].bytes);
-        TRY(try_held(f, t, &y[i]));
+        TRY(try_held(f, &t, 1, &y[i]));
         if (y[i] < 0)
             TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: more ops took less time; "
                      "something else was running", number));
@@ -378,7 +246,7 @@ static enum status fit_waits(struct fit *f)
     const struct trial t = {.fits = "wait_latency", .shape = CHAINS, .count = 1,
                             .n = N_ROUNDS};
     double ns;
-    TRY(try_held(f, t, &ns));
+    TRY(try_held(f, &t, 1, &ns));
     f->model->wait_ns = no_less_than_0((ns - round_ns(f->model, sizeof(float))) / 3);
 out:
     return status;
@@ -390,14 +258,14 @@ static enum status fit_sharing(struct fit *f)
     enum status status = STATUS_OK;
     const int64_t add = add_ns(f->model, 4 * BESIDE_COUNT);
     const int64_t ns = 100000 + 4 * (add + f->model->wait_ns);
-    struct trial t = {.fits = "add_takes", .shape = COMPUTES, .count = BESIDE_COUNT,
-                      .n = N_ROUNDS, .work = WORK_ARITHMETIC,
-                      .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
-    double alone, beside;
-    TRY(try_held(f, t, &alone));
-    t.shape = COMPUTES_AND_ADDS;
-    TRY(try_held(f, t, &beside));
-    const int64_t percent = no_less_than_0(100 * (beside - alone) / (double)add);
+    const struct trial alone = {.fits = "add_takes", .shape = COMPUTES, .count = BESIDE_COUNT,
+                                .n = N_ROUNDS, .work = WORK_ARITHMETIC,
+                                .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
+    struct trial both[] = {alone, alone};
+    double each[2];
+    both[1].shape = COMPUTES_AND_ADDS;
+    TRY(try_held(f, both, 2, each));
+    const int64_t percent = no_less_than_0(100 * (each[1] - each[0]) / (double)add);
     f->model->add_takes_percent = percent < LINK_MAX_PERCENT ? percent : LINK_MAX_PERCENT;
 out:
     return status;
@@ -413,9 +281,9 @@ static enum status fit_edge(struct fit *f)
                             .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
     double shorter, longer;
     TRY(try_launch(f, t, 1, &shorter));
-    TRY(try_launch(f, t, N_GRAPHED, &longer));
+    TRY(try_launch(f, t, N_COMPUTES, &longer));
     m->graph_edge_ns =
-        no_less_than_0((longer - shorter) / (N_GRAPHED - 1) - (double)t.compute_ns);
+        no_less_than_0((longer - shorter) / (N_COMPUTES - 1) - (double)t.compute_ns);
 out:
     return status;
 }
@@ -431,22 +299,26 @@ static int64_t graphed_bytes(const struct fit *f)
                                             : (int64_t)wanted / 4 * 4;
 }
 
-/* A graph of n rounds takes its launch, n rounds, and a wait less than it has ops in a chain. */
+/* A graph of n rounds takes its launch, n rounds, and a wait less than it has ops in a chain.
+ * Smaller copies begin sooner in a graph: the mean of two sizes. */
 static enum status fit_graph(struct fit *f)
 {
     enum status status = STATUS_OK;
     struct device_model *m = f->model;
-    const int64_t bytes = graphed_bytes(f);
-    const struct trial t = {.fits = "graph_wait", .shape = CHAINS, .count = bytes / 4};
-    const double round = round_ns(m, bytes);
-    double shorter, longer;
+    const int64_t sizes[] = {graphed_bytes(f) / 2, 2 * graphed_bytes(f)};
+    double shorter, longer, wait = 0, launch = 0;
     TRY(fit_edge(f));
-    TRY(try_launch(f, t, 1, &shorter));
-    TRY(try_launch(f, t, N_GRAPHED, &longer));
-    const double wait = ((longer - shorter) / (N_GRAPHED - 1) - round) / 3;
+    for (int i = 0; i < 2; i++) {
+        const struct trial t = {.fits = "graph_wait", .shape = CHAINS, .count = sizes[i] / 4};
+        const double round = round_ns(m, sizes[i]);
+        TRY(try_launch(f, t, 1, &shorter));
+        TRY(try_launch(f, t, N_GRAPHED, &longer));
+        const double each = ((longer - shorter) / (N_GRAPHED - 1) - round) / 3;
+        wait += each / 2;
+        launch += (shorter - round - 2 * each) / 2;
+    }
     m->graph_wait_ns = no_less_than_0(wait - (double)m->graph_edge_ns);
-    m->graph_launch_ns =
-        no_less_than_0(shorter - round - 2 * (double)(m->graph_edge_ns + m->graph_wait_ns));
+    m->graph_launch_ns = no_less_than_0(launch);
 out:
     return status;
 }

@@ -4,8 +4,10 @@
  *
  * A model (struct device_model of device.h) is fitted by plans whose time, were the model true,
  * would be a sum of its numbers. Two of them differ in one thing, mostly in how many ops there are;
- * the difference of their times is what that costs. No event is timed, since timed ones cost more
- * and no engine has them but in a trace. In this order, each by those before:
+ * the difference of their times is what that costs. They take turns, each turn on another processor
+ * of the host, and of each the least time counts: the model is of an undisturbed host
+ * (common/processors.h). No event is timed, since timed ones cost more and no engine has them but
+ * in a trace. In this order, each by those before:
  *
  *   queue_record   rows of ops that have no element: the host queues nothing but their records
  *   queue_copy     rows of copies of one element, beyond their records
@@ -25,9 +27,10 @@
  * A chain is what a ring is made of: every rank copies to the next, which adds, and copies the sum
  * to the next, which copies it on; all ranks at once. Two of three waits are for an op of another
  * rank, and all of them for one of another lane. A graph is launched many times, and the difference
- * of two numbers of launches counts, so that the first one and the sync fall out. The ops of a
- * graph's chains are of 1 MiB, or more where the host would else be slower than the devices: small
- * copies within a graph are made otherwise than large ones, and begin sooner.
+ * of two numbers of launches counts, so that the first one and the sync fall out. A graph that is
+ * made anew has other times, so the mean of a few counts. The ops of a graph's chains are of 512
+ * KiB and of 2 MiB, or larger where the host would else be slower than the devices: small copies
+ * within a graph are made otherwise than large ones and begin sooner, so the mean of both counts.
  *
  * On simulated GPUs this fits the modelled clock itself and gives its numbers back.
  */
@@ -41,16 +44,6 @@
 enum status fit_measure(const struct settings *settings, struct device_model *model,
                         struct error *err);
 
-/* What the host takes for an op of a chain, its record and its wait, by such a model. */
-struct fit_host {
-    double eager_us, graph_us;
-};
-struct fit_host fit_host(const struct device_model *model);
-
-/* The same, by the trials of fit_measure, made again: the host may have become faster or slower. */
-enum status fit_host_again(const struct settings *settings, struct fit_host *host,
-                           struct error *err);
-
 /* Latency and rate of y[i] = latency + x[i] / rate: both are 0 or more, and the sum of
  * ((y - fitted) / y)^2 is the least; a y below 100 divides as 100. STATUS_MACHINE: y does not grow
  * with x. */
@@ -61,22 +54,22 @@ enum status fit_line(const double *x, const double *y, int n, double *latency, d
 enum status fit_write(const struct settings *settings, const struct device_model *model,
                       struct error *err);
 
-/* What was predicted beside what was measured: of a ring of so many bytes, or, where bytes is 0, of
- * the overlapped iteration. */
+/* What was predicted beside what was measured, of an undisturbed host: of a ring of so many bytes,
+ * or, where bytes is 0, of the overlapped iteration. */
 struct fit_row {
     char what[40]; /* "ring 1 KiB" */
     int64_t bytes;
     const char *engine;
-    double predicted_us, measured_us;
+    double predicted_us, measured_us; /* of all samples the least */
+    double median_us;
 };
 
 struct fit_report {
     const struct settings *s;
     struct device_model model;
-    int fitted;             /* the model is there, and written to its file */
-    struct fit_host behind; /* all rings */
-    char (*names)[96];      /* owned, [n_ranks]: of the devices */
-    struct fit_row *rows;   /* owned */
+    int fitted;        /* the model is there, and written to its file */
+    char (*names)[96]; /* owned, [n_ranks]: of the devices */
+    struct fit_row *rows; /* owned */
     int64_t n_rows, capacity;
 };
 void fit_report_free(struct fit_report *report); /* also of a zeroed one */

@@ -65,7 +65,8 @@ static void print_head(const struct settings *s, const struct device_model *m, F
             "and a wait %.4g more\n"
             "# an add takes %" PRId64 " %% of its time from a compute beside it\n"
             "#\n"
-            "# what                 engine   predicted us    measured us   error %%\n",
+            "# what                 engine   predicted us    measured us   error %%      median "
+            "us\n",
             s->n_ranks, quote_path(s->bench.fit).text, (double)m->link_latency_ns / 1e3,
             m->link_GBps, (double)m->kernel_latency_ns / 1e3, m->memory_GBps,
             (double)m->queue_copy_ns / 1e3, (double)m->queue_kernel_ns / 1e3,
@@ -80,18 +81,10 @@ static void print_row(const struct fit_row *row, FILE *file)
     fprintf(file, "  %-20s %-6s %14.2f %14.2f", row->what, row->engine, row->predicted_us,
             row->measured_us);
     if (row->measured_us > 0)
-        fprintf(file, " %+9.1f\n", 100 * (row->predicted_us / row->measured_us - 1));
+        fprintf(file, " %+9.1f", 100 * (row->predicted_us / row->measured_us - 1));
     else
-        fprintf(file, " %9s\n", "n/a");
-}
-
-static void print_host(const struct fit_report *r, FILE *file)
-{
-    const struct fit_host before = fit_host(&r->model);
-    fprintf(file,
-            "# the host took %.3g us for an op before the rings and %.3g behind them; as part of a "
-            "graph %.3g and %.3g\n",
-            before.eager_us, r->behind.eager_us, before.graph_us, r->behind.graph_us);
+        fprintf(file, " %9s", "n/a");
+    fprintf(file, " %14.2f\n", row->median_us);
 }
 
 enum status fit_add_row(struct fit_report *report, const struct fit_row *row, struct error *err)
@@ -129,10 +122,6 @@ static void print_json(const void *of, FILE *file)
     link_file_json(&r->model, file);
     if (ending->ended[0])
         json_named(file, "ended_early", ending->ended);
-    if (!ending->ended[0]) {
-        json_number(file, "host_eager_us_behind", r->behind.eager_us);
-        json_number(file, "host_graph_us_behind", r->behind.graph_us);
-    }
     fprintf(file, ",\"rows\":[");
     for (int64_t i = 0; i < r->n_rows; i++) {
         const struct fit_row *row = &r->rows[i];
@@ -142,6 +131,7 @@ static void print_json(const void *of, FILE *file)
             fprintf(file, ",\"size_bytes\":%" PRId64, row->bytes);
         json_number(file, "predicted_us", row->predicted_us);
         json_number(file, "measured_us", row->measured_us);
+        json_number(file, "median_us", row->median_us);
         if (row->measured_us > 0)
             json_number(file, "error", row->predicted_us / row->measured_us - 1);
         fputc('}', file);
@@ -164,21 +154,22 @@ enum status fit_finish(const struct fit_report *report, enum status status, stru
 
 /* ---- rings ---- */
 
-/* One size on both: the same plans, by the engines that both have. */
+/* One size on both: the same plans, by each engine that both have. */
 static enum status compare_size(struct bench *measured, struct bench *predicted, int64_t bytes,
                                 struct fit_report *report)
 {
     enum status status = STATUS_OK;
     const int64_t count = bytes / (int64_t)dtype_size(measured->s->dtype);
-    const int64_t first = measured->n_rows;
     char size[FORMAT_SIZE];
-    TRY(bench_size(measured, count));
-    TRY(bench_size(predicted, count));
-    for (int64_t i = first; i < measured->n_rows; i++) {
-        const struct bench_row *m = &measured->rows[i];
+    for (int engine = BENCH_EAGER; engine <= BENCH_GRAPH; engine++) {
+        for (int i = BENCH_EAGER; i <= BENCH_GRAPH; i++)
+            measured->on[i] = predicted->on[i] = i == engine; /* no contest: each by itself */
+        TRY(bench_size(measured, count));
+        TRY(bench_size(predicted, count));
+        const struct bench_row *m = &measured->rows[measured->n_rows - 1];
         struct fit_row row = {.bytes = m->bytes, .engine = bench_engine_name(m->engine),
-                              .predicted_us = predicted->rows[i].median_us,
-                              .measured_us = m->median_us};
+                              .predicted_us = predicted->rows[predicted->n_rows - 1].median_us,
+                              .measured_us = m->min_us, .median_us = m->median_us};
         snprintf(row.what, sizeof row.what, "ring %s", format_bytes(m->bytes, size));
         TRY(fit_add_row(report, &row, measured->err));
     }
@@ -195,8 +186,7 @@ static enum status compare_rings(struct settings *s, struct fit_report *report, 
     const struct bench_options *o = &s->bench;
     simulated.backend = BACKEND_HOST;
     simulated.model = report->model;
-    measured.on[BENCH_EAGER] = measured.on[BENCH_GRAPH] = 1;
-    predicted.on[BENCH_EAGER] = predicted.on[BENCH_GRAPH] = 1;
+    measured.moving = 1;
     TRY(bench_open_devices(&measured));
     report->names = measured.names;
     measured.names = NULL;
@@ -245,9 +235,6 @@ enum status fit_rings(struct settings *s, struct fit_report *report, struct erro
     TRY(fit_write(s, &report->model, err));
     interrupt_catch(); /* again: a file that is whole lets signals go */
     TRY(compare_rings(s, report, err));
-    TRY(fit_host_again(s, &report->behind, err));
-    print_host(report, stdout);
-    TRY(output_flush(err));
 out:
     return status;
 }

@@ -163,7 +163,8 @@ START_TEST(the_rows_as_json)
     struct settings s = {.n_ranks = 2, .device_of = device_of, .backend = BACKEND_CUDA,
                          .bench = {.json = json.text}};
     struct fit_row rows[] = {
-        {.what = "ring 4 B", .bytes = 4, .engine = "graph", .predicted_us = 3, .measured_us = 4},
+        {.what = "ring 4 B", .bytes = 4, .engine = "graph", .predicted_us = 3, .measured_us = 4,
+         .median_us = 5},
         {.what = "overlap x", .engine = "eager", .predicted_us = 1},
     };
     struct fit_report report = {.s = &s, .model = base, .names = names, .rows = rows, .n_rows = 2};
@@ -188,8 +189,9 @@ START_TEST(the_rows_as_json)
         "\"graph_launch_ns\":26793,\"graph_edge_ns\":2347,\"graph_wait_ns\":4903,"
         "\"add_takes_percent\":213},\"ended_early\":\"a device error\",\"rows\":[\n"
         "{\"what\":\"ring\",\"engine\":\"graph\",\"size_bytes\":4,\"predicted_us\":3,"
-        "\"measured_us\":4,\"error\":-0.25},\n"
-        "{\"what\":\"overlap\",\"engine\":\"eager\",\"predicted_us\":1,\"measured_us\":0}\n]}\n");
+        "\"measured_us\":4,\"median_us\":5,\"error\":-0.25},\n"
+        "{\"what\":\"overlap\",\"engine\":\"eager\",\"predicted_us\":1,\"measured_us\":0,"
+        "\"median_us\":0}\n]}\n");
 }
 END_TEST
 

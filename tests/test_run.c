@@ -1,6 +1,7 @@
 /* test_run.c - what only the host backend can show: schedules, broken plans, verdicts. */
 #include "tests/run_contract.h"
 
+#include "ring/sampled.h"
 #include "tests/suites.h"
 
 static struct bench host_bench_of(struct plan plan, const char *init, int random, uint64_t seed)
@@ -279,6 +280,30 @@ START_TEST(launching_a_graph_takes_the_hosts_time)
 }
 END_TEST
 
+/* The same, as samples of three plans that take turns. */
+START_TEST(plans_are_sampled_in_turn)
+{
+    int device_of[] = {0, 1, 2};
+    struct settings s = {.n_ranks = 3, .device_of = device_of, .backend = BACKEND_HOST,
+                         .model = queueing};
+    struct plan plan = read_plan(CHAIN);
+    struct sampled sampled[] = {{.plan = &plan, .engine = ENGINE_GRAPH, .launches = 2},
+                                {.plan = &plan, .engine = ENGINE_EAGER},
+                                {.plan = &plan, .engine = ENGINE_GRAPH}};
+    static const double done_ns[] = {30300, 10350, 15150}, queued_ns[] = {0, 4400, 0};
+    struct error err = {""};
+    s.n_ranks = plan.n_ranks;
+    ck_assert_msg(sample_plans(&s, sampled, 3, 1, &err) == STATUS_OK, "%s", err.text);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_double_eq(sampled[i].done.least_ns, done_ns[i]);
+        ck_assert_double_eq(sampled[i].done.median_ns, done_ns[i]);
+        ck_assert_double_eq(sampled[i].queued.least_ns, queued_ns[i]);
+        ck_assert(!sampled[i].staged);
+    }
+    plan_free(&plan);
+}
+END_TEST
+
 /* The copy is queued behind the add's end, so it reads the sum: the inbox's NaN. */
 START_TEST(what_begins_late_reads_late)
 {
@@ -427,6 +452,7 @@ Suite *run_suite(void)
     tcase_add_test(tests, a_graph_has_edges);
     tcase_add_test(tests, an_add_takes_time_from_a_compute);
     tcase_add_test(tests, samples_count_from_the_first_verb);
+    tcase_add_test(tests, plans_are_sampled_in_turn);
     tcase_add_test(tests, launching_a_graph_takes_the_hosts_time);
     tcase_add_test(tests, what_begins_late_reads_late);
     tcase_add_test(tests, one_wrong_element_is_found);
