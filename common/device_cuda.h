@@ -33,8 +33,9 @@ struct cuda_gpu {
     char name[96];
     cudaEvent_t mark, spare; /* see device_cuda_clock.c */
     int64_t mark_ns;         /* the mark on the common clock */
-    double block_ns, element_ns; /* of work and of writing, see device_cuda_work.c; and what ... */
-    void *scratch;               /* ... is read and written there */
+    double block_ns, element_ns; /* of work and of writing: see device_cuda_work.c; ... */
+    double compute_ns;           /* ... of a compute without either; ... */
+    void *scratch;               /* ... and what is read and written to measure them */
 };
 
 /* An event belongs to the GPU it was created on and can be recorded there only, so it is created
