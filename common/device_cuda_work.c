@@ -3,9 +3,9 @@
  * Work is a number of equal blocks, each a few microseconds long when the chip is full: so a kernel
  * has many waves of them, as real kernels have, and an add on a stream of high priority gets its
  * turn between two waves. How long a block takes on this GPU, when it has the GPU to itself, is
- * measured when the device is opened, and so is how long writing takes beside it, and a compute
- * without either; a compute then has as many blocks as fill the rest of the time asked for. It takes
- * longer when it has to share the GPU: that is the point of it.
+ * measured when the device is opened, and so are an element's writing beside it and a compute
+ * without either; a compute then has as many blocks as fill the rest of the time asked for. It
+ * takes longer when it has to share the GPU: that is the point of it.
  */
 #include <stdlib.h>
 
