@@ -55,21 +55,22 @@ out:
 
 /* What one more block and one more element take, beside each other, and what is left for the
  * compute itself: of three computes, the second of which has twice the blocks of the first, and the
- * third twice the elements. Medians; the first, which warms up, counts for little. */
+ * third twice the elements. They take turns, of which the first warms up, and medians count. */
 static enum status measure_each(struct cuda_device *c, int gpu, struct error *err)
 {
     enum status status = STATUS_OK;
     struct cuda_gpu *g = &c->gpus[gpu];
     const int64_t blocks = (int64_t)g->blocks * WAVES;
     const int64_t count = SCRATCH_BYTES / 8 / (int64_t)dtype_size(c->dtype);
-    int64_t runs[RUNS];
+    int64_t runs[3][RUNS];
     double ns[3];
-    for (int i = 0; i < 3; i++) {
-        for (int run = 0; run < RUNS; run++)
+    for (int run = -1; run < RUNS; run++)
+        for (int i = 0; i < 3; i++)
             TRY(measure(c, gpu, i == 1 ? 2 * blocks : blocks, i == 2 ? 2 * count : count,
-                        &runs[run], err));
-        sort_int64(runs, RUNS);
-        ns[i] = (double)runs[RUNS / 2];
+                        &runs[i][run < 0 ? 0 : run], err));
+    for (int i = 0; i < 3; i++) {
+        sort_int64(runs[i], RUNS);
+        ns[i] = (double)runs[i][RUNS / 2];
     }
     if (ns[1] <= ns[0])
         TRY(fail(err, STATUS_MACHINE, "device %d: twice the work took no longer (%.3f and %.3f "
@@ -77,6 +78,7 @@ static enum status measure_each(struct cuda_device *c, int gpu, struct error *er
     g->block_ns = (ns[1] - ns[0]) / (double)blocks;
     g->element_ns = ns[2] > ns[0] ? (ns[2] - ns[0]) / (double)count : 0;
     g->compute_ns = ns[0] - (double)blocks * g->block_ns - (double)count * g->element_ns;
+    g->compute_ns = g->compute_ns > 0 ? g->compute_ns : 0;
 out:
     return status;
 }

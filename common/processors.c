@@ -11,14 +11,17 @@
 
 struct processors {
     cpu_set_t all;
-    int at;
+    int at;        /* begins where the thread is */
 };
 
 struct processors *processors_open(void)
 {
     struct processors *p = calloc(1, sizeof *p);
-    if (p && sched_getaffinity(0, sizeof p->all, &p->all) == 0 && CPU_COUNT(&p->all) > 1)
+    if (p && sched_getaffinity(0, sizeof p->all, &p->all) == 0 && CPU_COUNT(&p->all) > 1) {
+        const int at = sched_getcpu();
+        p->at = at < 0 || at >= CPU_SETSIZE ? 0 : at;
         return p;
+    }
     free(p);
     return NULL;
 }

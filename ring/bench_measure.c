@@ -161,17 +161,29 @@ out:
     return status;
 }
 
-static enum status make_plan(const struct size *z, enum engine engine, int calls, struct plan *plan)
+static struct ring_shape shape_of(const struct settings *s, int64_t count, enum engine engine,
+                                  int calls)
 {
-    enum status status = STATUS_OK;
-    const struct settings *s = z->b->s;
-    const int64_t bytes = z->count * (int64_t)dtype_size(s->dtype);
+    const int64_t bytes = count * (int64_t)dtype_size(s->dtype);
     const int chosen = auto_pieces(bytes, s->n_ranks, engine);
-    const struct ring_shape shape = {
-        .n_ranks = s->n_ranks, .count = z->count, .dtype = s->dtype, .redop = s->redop,
+    return (struct ring_shape){
+        .n_ranks = s->n_ranks, .count = count, .dtype = s->dtype, .redop = s->redop,
         .pieces = s->bench.pieces > 0 ? s->bench.pieces : chosen, .slots = s->slots,
         .iterations = calls, .same_data = calls > 1,
     };
+}
+
+enum status bench_check_calls(const struct settings *s, struct error *err)
+{
+    const int64_t count = s->bench.max_bytes / (int64_t)dtype_size(s->dtype);
+    const struct ring_shape shape = shape_of(s, count, ENGINE_EAGER, s->bench.calls);
+    return ring_check_ops(&shape, err);
+}
+
+static enum status make_plan(const struct size *z, enum engine engine, int calls, struct plan *plan)
+{
+    enum status status = STATUS_OK;
+    const struct ring_shape shape = shape_of(z->b->s, z->count, engine, calls);
     TRY(ring_plan(plan, &shape, z->b->err));
     TRY(prove(z, plan, calls == 1));
 out:

@@ -68,6 +68,8 @@ enum status bench_open_devices(struct bench *bench);
 enum status bench_try_kernel(struct bench *bench, struct error *why);
 /* Measures peer copies. */
 enum status bench_copies(struct bench *bench);
+/* STATUS_USAGE: -n of the largest size have more ops than a plan may have. */
+enum status bench_check_calls(const struct settings *settings, struct error *err);
 /* One size: appends a row for every engine that is on. */
 enum status bench_size(struct bench *bench, int64_t count);
 

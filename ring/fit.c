@@ -19,8 +19,9 @@
 #define FINEST_NS 100.0  /* nothing is measured so well that less would be an error */
 #define HOLD_NS 200000   /* longer than the host needs: the first of many launches is slow */
 
-#define LEAST_GRAPHED ((int64_t)1 << 20) /* bytes of a graph's ops, between those of two trials */
-#define MOST_GRAPHED ((int64_t)64 << 20)
+#define LEAST_GRAPHED ((int64_t)512 << 10) /* bytes of a graph's ops, in the smaller trial ... */
+#define TIMES_GRAPHED 4                    /* ... and so many times as many in the larger one */
+#define MOST_GRAPHED ((int64_t)128 << 20)
 #define BESIDE_COUNT ((int64_t)8 << 20) /* elements of an add beside a compute */
 
 /* Two trials, and how much more the second one costs. What a sample costs once falls out. */
@@ -111,9 +112,27 @@ out:
     return status;
 }
 
+/* Of a graph: what a launch takes, and what it takes the host. Where that is nearly all, it hides
+ * what the devices take. */
+struct launch {
+    double ns, host_ns;
+    double ops;
+};
+
+static int hides(const struct launch *l) { return l->host_ns > 0 && l->host_ns >= 0.9 * l->ns; }
+
+static enum status refuse_hidden(const struct fit *f, const char *fits, const struct launch *l)
+{
+    return fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: launching a graph of %.0f ops "
+                "takes the host %.4g us (queue_graph: %.4g us for each), and all of it takes %.4g, "
+                "so what the devices take cannot be seen; they would have to take more than %.4g "
+                "us, or the host less for each op", fits, l->ops, l->host_ns / 1e3,
+                (double)f->model->queue_graph_ns / 1e3, l->ns / 1e3, l->host_ns / 0.9e3);
+}
+
 /* As a graph of n ops of a rank, what a launch more takes, behind others. Made anew, the same graph
  * may take 1.15 times as long as before: the mean of a few. */
-static enum status try_launch(const struct fit *f, struct trial t, int n, double *ns)
+static enum status try_launch(const struct fit *f, struct trial t, int n, struct launch *l)
 {
     enum status status = STATUS_OK;
     struct pair pairs[N_ANEW];
@@ -125,16 +144,10 @@ static enum status try_launch(const struct fit *f, struct trial t, int n, double
         pairs[i].more.launches += MORE_LAUNCHES;
     }
     TRY(try_pairs(f, pairs, N_ANEW));
-    *ns = 0;
+    *l = (struct launch){.ops = pairs->ops / MORE_LAUNCHES};
     for (int i = 0; i < N_ANEW; i++)
-        *ns += pairs[i].ns / MORE_LAUNCHES / N_ANEW;
-    const double ops = pairs->ops / MORE_LAUNCHES, host_ns = ops * (double)f->model->queue_graph_ns;
-    if (host_ns > 0 && host_ns >= 0.9 * *ns)
-        TRY(fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: launching a graph of %.0f "
-                 "ops takes the host %.4g us (queue_graph: %.4g us for each), and all of it takes "
-                 "%.4g, so what the devices take cannot be seen; they would have to take more "
-                 "than %.4g us, or the host less for each op", t.fits, ops, host_ns / 1e3,
-                 (double)f->model->queue_graph_ns / 1e3, *ns / 1e3, host_ns / 0.9e3));
+        l->ns += pairs[i].ns / MORE_LAUNCHES / N_ANEW;
+    l->host_ns = l->ops * (double)f->model->queue_graph_ns;
 out:
     return status;
 }
@@ -252,18 +265,28 @@ out:
     return status;
 }
 
+/* A compute may last only so long. */
+static enum status check_compute(const struct fit *f, const struct trial *t)
+{
+    return t->compute_ns <= DEVICE_MAX_DELAY_NS
+               ? STATUS_OK
+               : fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: an op takes so long "
+                      "that computes beside it would have to take %.3g s, and at most %g s are "
+                      "possible", t->fits, (double)t->compute_ns / 1e9, DEVICE_MAX_DELAY_NS / 1e9);
+}
+
 /* The computes fill the device, and each outlasts its add. */
 static enum status fit_sharing(struct fit *f)
 {
     enum status status = STATUS_OK;
     const int64_t add = add_ns(f->model, 4 * BESIDE_COUNT);
-    const int64_t ns = 100000 + 4 * (add + f->model->wait_ns);
     const struct trial alone = {.fits = "add_takes", .shape = COMPUTES, .count = BESIDE_COUNT,
                                 .n = N_ROUNDS, .work = WORK_ARITHMETIC,
-                                .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
+                                .compute_ns = 100000 + 4 * (add + f->model->wait_ns)};
     struct trial both[] = {alone, alone};
     double each[2];
     both[1].shape = COMPUTES_AND_ADDS;
+    TRY(check_compute(f, &alone));
     TRY(try_held(f, both, 2, each));
     const int64_t percent = no_less_than_0(100 * (each[1] - each[0]) / (double)add);
     f->model->add_takes_percent = percent < LINK_MAX_PERCENT ? percent : LINK_MAX_PERCENT;
@@ -276,27 +299,38 @@ static enum status fit_edge(struct fit *f)
 {
     enum status status = STATUS_OK;
     struct device_model *m = f->model;
-    const int64_t ns = 20000 + 2 * (m->kernel_latency_ns + f->s->n_ranks * m->queue_graph_ns);
-    const struct trial t = {.fits = "graph_edge", .shape = COMPUTES, .count = 1,
-                            .compute_ns = ns < DEVICE_MAX_DELAY_NS ? ns : DEVICE_MAX_DELAY_NS};
-    double shorter, longer;
+    const struct trial t = {
+        .fits = "graph_edge", .shape = COMPUTES, .count = 1,
+        .compute_ns = 20000 + 2 * (m->kernel_latency_ns + f->s->n_ranks * m->queue_graph_ns)};
+    struct launch shorter, longer;
+    TRY(check_compute(f, &t));
     TRY(try_launch(f, t, 1, &shorter));
     TRY(try_launch(f, t, N_COMPUTES, &longer));
+    if (hides(&shorter) || hides(&longer))
+        TRY(refuse_hidden(f, t.fits, hides(&shorter) ? &shorter : &longer));
     m->graph_edge_ns =
-        no_less_than_0((longer - shorter) / (N_COMPUTES - 1) - (double)t.compute_ns);
+        no_less_than_0((longer.ns - shorter.ns) / (N_COMPUTES - 1) - (double)t.compute_ns);
 out:
     return status;
 }
 
-/* Bytes of a graph's ops: a copy takes no less than the host for an op of each rank, so that more
- * ranks do not hide what the devices take. */
-static int64_t graphed_bytes(const struct fit *f)
+/* Launches of graphs of one round and of more, of ops of so many bytes, or of twice as many, again
+ * and again, where the host hides what the devices take. */
+static enum status try_chains(const struct fit *f, int64_t *bytes, struct launch *shorter,
+                              struct launch *longer)
 {
-    const struct device_model *m = f->model;
-    const double wanted = m->link_GBps * (double)(f->s->n_ranks * m->queue_graph_ns);
-    return wanted <= (double)LEAST_GRAPHED  ? LEAST_GRAPHED
-           : wanted >= (double)MOST_GRAPHED ? MOST_GRAPHED
-                                            : (int64_t)wanted / 4 * 4;
+    enum status status = STATUS_OK;
+    for (;; *bytes *= 2) {
+        const struct trial t = {.fits = "graph_wait", .shape = CHAINS, .count = *bytes / 4};
+        TRY(try_launch(f, t, 1, shorter));
+        TRY(try_launch(f, t, N_GRAPHED, longer));
+        if (!hides(shorter) && !hides(longer))
+            return STATUS_OK;
+        if (*bytes > MOST_GRAPHED / 2)
+            TRY(refuse_hidden(f, t.fits, hides(shorter) ? shorter : longer));
+    }
+out:
+    return status;
 }
 
 /* A graph of n rounds takes its launch, n rounds, and a wait less than it has ops in a chain.
@@ -305,17 +339,16 @@ static enum status fit_graph(struct fit *f)
 {
     enum status status = STATUS_OK;
     struct device_model *m = f->model;
-    const int64_t sizes[] = {graphed_bytes(f) / 2, 2 * graphed_bytes(f)};
-    double shorter, longer, wait = 0, launch = 0;
+    struct launch shorter, longer;
+    double wait = 0, launch = 0;
+    int64_t bytes = LEAST_GRAPHED;
     TRY(fit_edge(f));
-    for (int i = 0; i < 2; i++) {
-        const struct trial t = {.fits = "graph_wait", .shape = CHAINS, .count = sizes[i] / 4};
-        const double round = round_ns(m, sizes[i]);
-        TRY(try_launch(f, t, 1, &shorter));
-        TRY(try_launch(f, t, N_GRAPHED, &longer));
-        const double each = ((longer - shorter) / (N_GRAPHED - 1) - round) / 3;
+    for (int i = 0; i < 2; i++, bytes *= TIMES_GRAPHED) {
+        TRY(try_chains(f, &bytes, &shorter, &longer));
+        const double round = round_ns(m, bytes);
+        const double each = ((longer.ns - shorter.ns) / (N_GRAPHED - 1) - round) / 3;
         wait += each / 2;
-        launch += (shorter - round - 2 * each) / 2;
+        launch += (shorter.ns - round - 2 * each) / 2;
     }
     m->graph_wait_ns = no_less_than_0(wait - (double)m->graph_edge_ns);
     m->graph_launch_ns = no_less_than_0(launch);

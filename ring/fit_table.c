@@ -57,7 +57,7 @@ static void print_head(const struct settings *s, const struct device_model *m, F
         fprintf(file, "# times are MODELLED: no GPU took part; link %s was fitted\n",
                 s->model.name);
     fprintf(file,
-            "# fitted on %d ranks, written to %s\n"
+            "# fitted on %d ranks, written to %s; rings: %d all-reduces a sample\n"
             "# a copy: %.4g us + bytes / %.4g GB/s; a kernel: %.4g us + bytes touched / %.4g GB/s\n"
             "# the host queues a copy in %.4g us, a kernel %.4g, a record %.4g, a wait %.4g; a "
             "wait lasts %.4g\n"
@@ -67,7 +67,8 @@ static void print_head(const struct settings *s, const struct device_model *m, F
             "#\n"
             "# what                 engine   predicted us    measured us   error %%      median "
             "us\n",
-            s->n_ranks, quote_path(s->bench.fit).text, (double)m->link_latency_ns / 1e3,
+            s->n_ranks, quote_path(s->bench.fit).text, s->bench.calls,
+            (double)m->link_latency_ns / 1e3,
             m->link_GBps, (double)m->kernel_latency_ns / 1e3, m->memory_GBps,
             (double)m->queue_copy_ns / 1e3, (double)m->queue_kernel_ns / 1e3,
             (double)m->queue_record_ns / 1e3, (double)m->queue_wait_ns / 1e3,
@@ -118,7 +119,7 @@ static void print_json(const void *of, FILE *file)
     const struct ending *ending = of;
     const struct fit_report *r = ending->report;
     bench_json_begin(r->s, r->s->n_ranks, r->names, file);
-    fprintf(file, ",\"link\":");
+    fprintf(file, ",\"calls\":%d,\"link\":", r->s->bench.calls);
     link_file_json(&r->model, file);
     if (ending->ended[0])
         json_named(file, "ended_early", ending->ended);
@@ -227,6 +228,7 @@ enum status fit_rings(struct settings *s, struct fit_report *report, struct erro
     TRY(settings_settle(s, NULL, err));
     TRY(bench_settle_sizes(s, err));
     TRY(check_ranks(s, err));
+    TRY(bench_check_calls(s, err));
     TRY(output_check(s->bench.fit, err));
     TRY(output_check(s->bench.json, err));
     interrupt_catch();

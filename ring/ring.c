@@ -273,6 +273,18 @@ out:
     return status;
 }
 
+enum status ring_check_ops(const struct ring_shape *shape, struct error *err)
+{
+    double parts = (double)shape->n_ranks * shape->pieces; /* that hold an element, at most */
+    parts = (double)shape->count < parts ? (double)shape->count : parts;
+    const double n_ops = 3 * parts * (shape->n_ranks - 1) * shape->iterations;
+    return n_ops <= RING_MAX_OPS
+               ? STATUS_OK
+               : fail(err, STATUS_USAGE, "ranks: %d, pieces: %d, times: %d: %.3g ops are more than "
+                      "the %.3g that a plan may have; take less of one of them", shape->n_ranks,
+                      shape->pieces, shape->iterations, n_ops, (double)RING_MAX_OPS);
+}
+
 enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -281,14 +293,7 @@ enum status ring_plan(struct plan *plan, const struct ring_shape *shape, struct 
     TRY(plan_init(plan, shape->n_ranks, shape->count, shape->dtype, shape->redop, err));
     if (shape->iterations < 1)
         TRY(fail(err, STATUS_USAGE, "%d iterations: at least 1", shape->iterations));
-    double parts = (double)shape->n_ranks * shape->pieces; /* that hold an element, at most */
-    parts = (double)shape->count < parts ? (double)shape->count : parts;
-    double n_ops = 3 * parts * (shape->n_ranks - 1) * shape->iterations;
-    if (n_ops > RING_MAX_OPS)
-        TRY(fail(err, STATUS_USAGE,
-                 "%d ranks, %d pieces, %d times: %.3g ops are more than the %.3g "
-                 "that a plan may have; take less of one of them",
-                 shape->n_ranks, shape->pieces, shape->iterations, n_ops, (double)RING_MAX_OPS));
+    TRY(ring_check_ops(shape, err));
     TRY(ring_open(&ring, plan, shape->pieces, shape->slots, shape->count, err));
     TRY(allocate((void **)&produced, shape->n_ranks, sizeof *produced, "ring", err));
     for (int rank = 0; rank < shape->n_ranks; rank++)

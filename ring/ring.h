@@ -68,6 +68,9 @@ struct ring_shape {
 #define RING_MAX_OPS 20000000
 #define RING_MAX_PLACES 50000000 /* of the inboxes of all ranks */
 
+/* STATUS_USAGE: such a ring has more ops than that. */
+enum status ring_check_ops(const struct ring_shape *shape, struct error *err);
+
 /* The whole plan: `iterations` all-reduces of fresh data, without needless waits. With same_data
  * each rank begins an iteration once it has finished the one before (see above), as with calls that
  * are queued behind each other. */

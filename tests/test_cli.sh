@@ -1528,8 +1528,10 @@ refused 2 "--json a.link: is the file of --fit" bench --backend host --fit a.lin
 refused 2 "--json own.link: would overwrite the input own.link" bench -g 2 --link own.link --json own.link
 refused 2 "cannot be written" bench --backend host --fit a.link --json none/a.json
 refused 2 "--check with --fit: it would change nothing" bench --backend host --fit a.link -c 1
-sed 's/^queue_graph .*/queue_graph 400000 ns/' own.link >slow.link
-refused 3 "--fit: graph_wait cannot be fitted: launching a graph of 6 ops takes the host 2400 us (queue_graph: 400 us for each)" \
+refused 2 "ranks: 16, pieces: 1, times: 100000: 7.2e+07 ops are more" \
+    bench --backend host -g 16 -n 100000 --fit a.link
+sed 's/^queue_graph .*/queue_graph 4000000 ns/' own.link >slow.link
+refused 3 "--fit: graph_wait cannot be fitted: launching a graph of 6 ops takes the host 2.4e+04 us (queue_graph: 4000 us for each)" \
     bench -g 2 --link slow.link --fit a.link
 rm slow.link
 refused 2 "--overlap with --fit: one compares engines, the other fits" bench --overlap --fit a.link

@@ -123,6 +123,27 @@ START_TEST(a_host_that_hides_the_devices_is_refused)
 }
 END_TEST
 
+/* Where the host hides small copies of a graph, larger ones are tried. */
+START_TEST(a_host_that_hides_small_copies_is_fitted)
+{
+    struct device_model model = models[0];
+    model.graph_launch_ns = model.graph_edge_ns = model.graph_wait_ns = 500;
+    model.queue_graph_ns = 2600;
+    assert_given_back(&model);
+}
+END_TEST
+
+START_TEST(ops_that_outlast_computes_are_refused)
+{
+    struct device_model model = models[0], got;
+    struct error err = {""};
+    model.memory_GBps = 0.01;
+    ck_assert_int_eq(fit_of(&model, 2, &got, &err), STATUS_MACHINE);
+    ck_assert_msg(strstr(err.text, "--fit: add_takes cannot be fitted: an op takes so long that ")
+                      == err.text, "%s", err.text);
+}
+END_TEST
+
 /* By hand. Exact: 10 + x / 2. Not exact: y = 1000 at x = 0, and 2000 and 4000 at 1: the line goes
  * through the first, and its slope has the least (1000 - slope)^2 / 4 + (3000 - slope)^2 / 16. With
  * y = x - 100 the latency would be -100: it is 0, and y / x the mean by the weights (x / y)^2. */
@@ -161,7 +182,7 @@ START_TEST(the_rows_as_json)
     char names[2][96] = {"a", "b"}, text[4096];
     const struct path json = in("fit.json");
     struct settings s = {.n_ranks = 2, .device_of = device_of, .backend = BACKEND_CUDA,
-                         .bench = {.json = json.text}};
+                         .bench = {.json = json.text, .calls = 7}};
     struct fit_row rows[] = {
         {.what = "ring 4 B", .bytes = 4, .engine = "graph", .predicted_us = 3, .measured_us = 4,
          .median_us = 5},
@@ -182,7 +203,7 @@ START_TEST(the_rows_as_json)
         text,
         "{\"tool\":\"ring_demo\",\"schema\":1,\"backend\":\"cuda\",\"modelled\":false,"
         "\"shared\":false,\"ranks\":2,\"devices\":[{\"rank\":0,\"device\":0,\"name\":\"a\"},"
-        "{\"rank\":1,\"device\":1,\"name\":\"b\"}],\"link\":{\"copy_latency_ns\":2413,"
+        "{\"rank\":1,\"device\":1,\"name\":\"b\"}],\"calls\":7,\"link\":{\"copy_latency_ns\":2413,"
         "\"copy_rate_GBps\":391.2,\"kernel_latency_ns\":1511,\"memory_rate_GBps\":3210,"
         "\"queue_copy_ns\":4327,\"queue_kernel_ns\":3989,\"queue_record_ns\":877,"
         "\"queue_wait_ns\":547,\"queue_graph_ns\":311,\"wait_latency_ns\":1237,"
@@ -202,6 +223,8 @@ Suite *fit_suite(void)
     tcase_add_loop_test(tests, the_fit_of_a_model_is_the_model, 0, N_MODELS);
     tcase_add_loop_test(tests, a_number_that_is_0_stays_0, 0, N_TIMES);
     tcase_add_test(tests, a_host_that_hides_the_devices_is_refused);
+    tcase_add_test(tests, a_host_that_hides_small_copies_is_fitted);
+    tcase_add_test(tests, ops_that_outlast_computes_are_refused);
     tcase_add_unchecked_fixture(tests, open_folder, remove_folder);
     tcase_add_test(tests, the_rows_as_json);
     tcase_add_test(tests, a_line_has_the_least_relative_errors);

@@ -9,6 +9,7 @@ import {SMALL, jsonOf, open, press, run, runTests, stateTable, test, text} from 
 
 const exactly = us => us.toFixed(3);
 const inRates = rate => String(+(+rate).toPrecision(4));
+const DISTANCE = /^(at most|none.*)/; /* the number is rounded otherwise in each */
 const inDigits = value => typeof value !== "number" || Number.isInteger(value) ? String(value)
                                                      : String(+value.toPrecision(7));
 
@@ -22,7 +23,10 @@ function readJson(args, status) {
   return {header, lines: ops, ops: new Map(ops.map(op => [op.name, told(op)])),
     states: states.map(state => state.cells.map(row => row.map(cell => cell.holds === undefined
       ? "empty" : `${cell.holds}${cell.mixed ? "~" : ""} = ${inDigits(cell.value)}`))),
-    facts: {right: summary.value_right, identical: summary.ranks_identical, hash: summary.hash,
+    facts: {distance: summary.float64_distance === undefined ? undefined
+        : summary.float64_distance > 0 ? "at most"
+        : summary.n_infinite + summary.n_nan > 0 ? "none, where both are finite" : "none",
+      right: summary.value_right, identical: summary.ranks_identical, hash: summary.hash,
       wrong: summary.n_wrong, total: exactly(summary.total_us),
       sent: [summary.sent_bytes_least, summary.sent_bytes_most],
       rates: summary.algbw_GBps && [summary.algbw_GBps, summary.busbw_GBps].map(inRates),
@@ -82,6 +86,7 @@ async function readPageFacts(page) {
   const rows = await page.$$eval("#figures tr", trs => trs.slice(1).map(tr =>
     [...tr.querySelectorAll("td")].map(td => td.textContent)));
   return {right: /✓ value right/.test(chips), identical: /✓ all ranks identical/.test(chips),
+    distance: facts.get("distance to float64")?.match(DISTANCE)[1],
     hash: chips.match(/hash (\w+)/)[1], wrong: +(chips.match(/value wrong: (\d+)/)?.[1] ?? 0),
     total: facts.get("whole run").match(/^[\d.]+/)[0], sent: [sent[0], sent.at(-1)],
     rates: facts.get("rates")?.match(/[\d.e+-]*\d/g).map(inRates),
@@ -160,6 +165,7 @@ function readText(args, status, json) {
   return {ops: readTextOps(lines, json), states: readTextStates(lines, json.header.ranks),
     output: output.replace(/\s+/g, " "), facts: {right: /value right +yes/.test(output),
       identical: /all ranks bit-identical +yes/.test(output),
+      distance: found(/distance to float64 +(.*)/)?.[0].match(DISTANCE)[1],
       hash: found(/hash of the result +(\w+)/)[0], wrong: wrong ? +wrong[0] : 0,
       total: found(/^  (?:time|iteration) +([\d.]+)/m)[0], sent: sent && [sent[0], sent[1] ?? sent[0]],
       rates: found(/algbw = S\/t = (\S+) GB\/s; busbw = .* = (\S+) GB\/s/)?.map(inRates),
@@ -205,7 +211,8 @@ function compareCells(states, stops) {
 for (const [args, {status, inStep} = {}] of [
   ["-g 4", {inStep: true}], ["-g 2 -c 5", {inStep: true}], ["-g 4 -c 2", {}], ["-g 5 -c 1003 --pieces 2"],
   ["-g 3 -c 10 -o avg -d int32", {inStep: true}], ["-g 3 -c 10 -o avg"],
-  ["-g 3 -o min --init values:nan,-inf,1.5", {inStep: true}], ["-g 3 -c 10 --repeat 2"],
+  ["-g 3 -o min --init values:nan,-inf,1.5", {inStep: true}],
+  ["-g 3 -c 10 -d float16 --init values:60000", {inStep: true}], ["-g 3 -c 10 --repeat 2"],
   ["-g 4 --slow link=0-1:4"], ["-g 4 --bug gather-index", {status: 1, inStep: true}],
   ["-g 3 -c 10 --bug remainder", {status: 1, inStep: true}], ["-g 4 --bug add-early", {status: 1}],
   [SMALL], [`${SMALL} -g 3 --pieces 2 --slow rank=1:2`]])
