@@ -168,8 +168,8 @@ static void print_tail(const struct step *p, const char **label, int64_t tail)
     int64_t more = last->bytes - last->cap;
     char line[400];
     int used = snprintf(line, sizeof line, "%.1f us, the tail: bucket %d, %.1f MiB, completes with "
-                        "the last layer, and has nothing left to hide behind", step_us(tail),
-                        buckets_last(b), step_mib(last->bytes));
+                        "the layer computed last, and has nothing left to hide behind",
+                        step_us(tail), buckets_last(b), step_mib(last->bytes));
     if (last->cap && more > 0)
         snprintf(line + used, sizeof line - (size_t)used, "; bucket too large: with %s it is %.1f "
                  "MiB beyond its cap, about %.1f us of this",
