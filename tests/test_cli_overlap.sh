@@ -259,7 +259,8 @@ done
 run overlap --backend host -g 2 --model resnet18 --slow rank=1:5
 wants_line 'us on rank 0, slow rank: another' "$top/out"
 run overlap --backend host -g 2 --model gpt2 --times-only
-wants_line 'with transformer.wte.weight it is 143.3 MiB' "$top/out"
+wants_line 'bucket too large: with transformer.wte.weight it is' "$top/out"
+wants_line '143.3 MiB beyond its cap' "$top/out"
 run overlap --backend host -g 1 --model mlp
 grep -q 'links rest' "$top/out" && complain "one rank, and links"
 verdict "overlap: why, in the right words"
