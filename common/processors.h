@@ -1,10 +1,10 @@
 /* processors.h - the calling thread on one processor after another.
  *
  * Two processors of a system often are two threads of one core. While the other one works, a core
- * has half of its units and caches left for this one, and a host that queues takes 1.4 times as
- * long (docs/benchmark.md); who works there need not even be of this system, but of another one
- * under the same hypervisor. So how long queueing takes an undisturbed host is the least of samples
- * on many processors.
+ * has about half of its units and caches left for this one, and a host that queues takes 1.3 to
+ * 1.6 times as long (docs/benchmark.md); who works there need not even be of this system, but of
+ * another one under the same hypervisor. So how long queueing takes an undisturbed host is the
+ * least of samples on many processors.
  */
 #ifndef COMMON_PROCESSORS_H
 #define COMMON_PROCESSORS_H

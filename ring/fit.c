@@ -121,6 +121,12 @@ struct launch {
 
 static int hides(const struct launch *l) { return l->host_ns > 0 && l->host_ns >= 0.9 * l->ns; }
 
+/* The one of the two that hides them, or NULL. */
+static const struct launch *hiding(const struct launch *shorter, const struct launch *longer)
+{
+    return hides(shorter) ? shorter : hides(longer) ? longer : NULL;
+}
+
 static enum status refuse_hidden(const struct fit *f, const char *fits, const struct launch *l)
 {
     return fail(f->err, STATUS_MACHINE, "--fit: %s cannot be fitted: launching a graph of %.0f ops "
@@ -306,8 +312,9 @@ static enum status fit_edge(struct fit *f)
     TRY(check_compute(f, &t));
     TRY(try_launch(f, t, 1, &shorter));
     TRY(try_launch(f, t, N_COMPUTES, &longer));
-    if (hides(&shorter) || hides(&longer))
-        TRY(refuse_hidden(f, t.fits, hides(&shorter) ? &shorter : &longer));
+    const struct launch *hidden = hiding(&shorter, &longer);
+    if (hidden)
+        TRY(refuse_hidden(f, t.fits, hidden));
     m->graph_edge_ns =
         no_less_than_0((longer.ns - shorter.ns) / (N_COMPUTES - 1) - (double)t.compute_ns);
 out:
@@ -324,10 +331,11 @@ static enum status try_chains(const struct fit *f, int64_t *bytes, struct launch
         const struct trial t = {.fits = "graph_wait", .shape = CHAINS, .count = *bytes / 4};
         TRY(try_launch(f, t, 1, shorter));
         TRY(try_launch(f, t, N_GRAPHED, longer));
-        if (!hides(shorter) && !hides(longer))
+        const struct launch *hidden = hiding(shorter, longer);
+        if (!hidden)
             return STATUS_OK;
         if (*bytes > MOST_GRAPHED / 2)
-            TRY(refuse_hidden(f, t.fits, hides(shorter) ? shorter : longer));
+            TRY(refuse_hidden(f, t.fits, hidden));
     }
 out:
     return status;
